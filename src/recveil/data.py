@@ -1,0 +1,280 @@
+"""Interactions: the one dataset type. Who touched what; perhaps how much it was liked, when, and with which tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+By = Literal["user", "item"]
+Kind = Literal["ratings", "clicks", "sessions", "tags"]
+
+NO_TIME = np.iinfo(np.int64).max  # an unknown integer time; like NaN among floats it sorts last
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """Rows of (user, item[, rating][, time][, tag]) as integer codes into sorted id vocabularies.
+
+    Rows stand in the order of the file. Codes follow the order of the ids, so "lowest code" means "lowest id".
+    Arrays are read-only. `time` is any number that gives an order: int64 (unknown: NO_TIME) or float64
+    (unknown: NaN). `unit` says whom a `user` stands for: a person, or only one session of a person.
+    """
+
+    user: Codes
+    item: Codes
+    users: pl.Series
+    items: pl.Series
+    rating: Floats | None = None
+    time: NDArray[Any] | None = None
+    tag: Codes | None = None
+    tags: pl.Series | None = None
+    unit: Literal["user", "session"] = "user"
+
+    def __post_init__(self) -> None:
+        for name in ("user", "item", "rating", "time", "tag"):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            if len(column) != len(self.user):
+                raise ValueError(f"column {name} has {len(column)} rows, user has {len(self.user)}")
+            frozen = column.view()
+            frozen.flags.writeable = False
+            object.__setattr__(self, name, frozen)
+        if (self.tag is None) != (self.tags is None):
+            raise ValueError("tag codes and the tag vocabulary come together")
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    def __repr__(self) -> str:
+        return f"Interactions({self.kind}: {len(self):,} rows, {self.n_users:,} users, {self.n_items:,} items)"
+
+    @property
+    def n_users(self) -> int:
+        """Size of the user vocabulary (after `take`, some of its ids may have no row)."""
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def n_tags(self) -> int:
+        return 0 if self.tags is None else len(self.tags)
+
+    @property
+    def kind(self) -> Kind:
+        if self.tag is not None:
+            return "tags"
+        if self.rating is not None:
+            return "ratings"
+        return "sessions" if self.unit == "session" else "clicks"
+
+    @property
+    def unknown_times(self) -> int:
+        """How many rows have a time column but no time in it."""
+        if self.time is None:
+            return 0
+        null = np.isnan(self.time) if self.time.dtype.kind == "f" else self.time == NO_TIME
+        return int(np.count_nonzero(null))
+
+    # --- rows -------------------------------------------------------------------------------------------------
+
+    def take(self, rows: NDArray[Any]) -> Interactions:
+        """The given rows (indices or a mask), with the vocabularies unchanged."""
+        columns = {
+            f.name: getattr(self, f.name)[rows]
+            for f in fields(self)
+            if f.name in ("user", "item", "rating", "time", "tag") and getattr(self, f.name) is not None
+        }
+        return replace(self, **columns)
+
+    def take_users(self, users: NDArray[Any]) -> Interactions:
+        """The rows of the given users (codes or a mask over the vocabulary), with the vocabularies unchanged."""
+        wanted = np.zeros(self.n_users, dtype=bool)
+        wanted[users] = True
+        return self.take(wanted[self.user])
+
+    def ordered(self) -> Interactions:
+        """Rows by user, then by time (unknown last), then as they stood; itself if they stand so already."""
+        if self.is_ordered():
+            return self
+        if self.time is None:
+            return self.take(group(self.user, self.n_users)[1])
+        by_time = np.argsort(self.time, kind="stable")
+        return self.take(by_time[group(self.user[by_time], self.n_users)[1]])
+
+    def is_ordered(self) -> bool:
+        step = np.diff(self.user)
+        if np.any(step < 0):
+            return False
+        if self.time is None:
+            return True
+        later = self.time[1:] >= self.time[:-1]
+        if self.time.dtype.kind == "f":
+            later |= np.isnan(self.time[1:])
+        return bool(np.all(later | (step > 0)))
+
+    def starts(self, by: By = "user") -> NDArray[np.int64]:
+        """Where the rows of each user (item) begin; rows must stand grouped `by` it."""
+        codes, n = (self.user, self.n_users) if by == "user" else (self.item, self.n_items)
+        if np.any(np.diff(codes) < 0):
+            raise ValueError(f"rows are not grouped by {by}")
+        starts = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(codes, minlength=n), out=starts[1:])
+        return starts
+
+    def grouped(self, by: By) -> Interactions:
+        """Rows grouped `by` user (in time order) or by item (raters in the order of their ids)."""
+        if by == "user":
+            return self.ordered()
+        rows = self.take(group(self.user, self.n_users)[1])
+        return rows.take(group(rows.item, rows.n_items)[1])
+
+    def chunks(self, by: By, rows: int) -> Iterator[Interactions]:
+        """Pieces of about `rows` rows, grouped `by` user or item, each user (item) whole in one of them."""
+        data = self.grouped(by)
+        starts = data.starts(by)
+        begin = 0
+        while begin < len(data):
+            last = int(np.searchsorted(starts, begin + rows, side="right")) - 1
+            end = int(starts[last])
+            if end <= begin:  # one user (item) alone has more rows than asked for
+                end = int(starts[np.searchsorted(starts, begin, side="right")])
+            yield data.take(np.arange(begin, end)) if (begin, end) != (0, len(data)) else data
+            begin = end
+
+    # --- ids --------------------------------------------------------------------------------------------------
+
+    def keys(self, by: By) -> NDArray[np.uint64]:
+        """A 64-bit name of each id, the same wherever it is computed: randomness is derived from it."""
+        ids = self.users if by == "user" else self.items
+        if ids.dtype.is_integer():
+            return ids.to_numpy().astype(np.uint64)
+        digests = b"".join(blake2b(str(i).encode(), digest_size=8).digest() for i in ids)
+        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+    def compact(self) -> Interactions:
+        """The same rows with only those ids in the vocabularies that occur in them."""
+        user, users = _used(self.user, self.users)
+        item, items = _used(self.item, self.items)
+        tag, tags = (None, None) if self.tag is None or self.tags is None else _used(self.tag, self.tags)
+        return replace(self, user=user, users=users, item=item, items=items, tag=tag, tags=tags)
+
+    # --- views ------------------------------------------------------------------------------------------------
+
+    def frame(self) -> pl.DataFrame:
+        """The rows with their ids, as a polars frame; unknown times are null."""
+        columns = {"user": self.users.gather(self.user), "item": self.items.gather(self.item)}
+        if self.tag is not None and self.tags is not None:
+            columns["tag"] = self.tags.gather(self.tag)
+        if self.rating is not None:
+            columns["rating"] = pl.Series(self.rating)
+        if self.time is not None:
+            time = pl.Series(self.time)
+            columns["time"] = (
+                time.fill_nan(None) if self.time.dtype.kind == "f" else time.set(time == NO_TIME, None)
+            )
+        return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
+
+    def matrix(self, binary: bool = False) -> sparse.csr_array:
+        """Users x items: ratings, or 1 per pair (`binary`, and wherever there are no ratings)."""
+        ones = binary or self.rating is None
+        values = np.ones(len(self)) if ones else self.rating
+        matrix = sparse.coo_array((values, (self.user, self.item)), shape=(self.n_users, self.n_items)).tocsr()
+        if ones:
+            matrix.data[:] = 1.0
+        return matrix
+
+    def equals(self, other: Interactions) -> bool:
+        """The same rows, with the same ids, in the same order."""
+        return self.frame().equals(other.frame(), null_equal=True)
+
+
+def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Counting sort: where each code's rows start, and the rows by code, in their given order within a code."""
+    rows = np.arange(len(codes))
+    table = sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1))).tocsr()
+    return table.indptr.astype(np.int64), table.data.astype(np.int64)
+
+
+def code(ids: pl.Series) -> tuple[Codes, pl.Series]:
+    """Integer codes of ids (64-bit integers or strings), and the sorted vocabulary that they index."""
+    if ids.dtype.is_integer() and len(ids):
+        values = ids.to_numpy()
+        low, high = int(values.min()), int(values.max())
+        if high - low <= 4 * len(values) + 65536:
+            present = np.zeros(high - low + 1, dtype=bool)
+            shifted = values - values.dtype.type(low)
+            present[shifted] = True
+            codes = np.cumsum(present, dtype=np.int32) - np.int32(1)
+            vocabulary = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
+            return codes[shifted], pl.Series(vocabulary)
+    vocabulary = ids.unique().sort()
+    first = pl.DataFrame({"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
+    codes = pl.DataFrame({"id": ids}).join(first, on="id", how="left", maintain_order="left")["code"].to_numpy()
+    return codes, vocabulary
+
+
+def from_ids(
+    user: pl.Series,
+    item: pl.Series,
+    rating: NDArray[Any] | None = None,
+    time: NDArray[Any] | None = None,
+    tag: pl.Series | None = None,
+    unit: Literal["user", "session"] = "user",
+) -> Interactions:
+    """Interactions from columns of ids."""
+    users, items = code(_plain(user)), code(_plain(item))
+    tags = (None, None) if tag is None else code(_plain(tag))
+    ratings = None if rating is None else np.asarray(rating, dtype=np.float64)
+    if time is not None:
+        time = np.asarray(time, dtype=np.float64 if time.dtype.kind == "f" else np.int64)
+    return Interactions(users[0], items[0], users[1], items[1], ratings, time, *tags, unit)
+
+
+def concat(parts: Sequence[Interactions]) -> Interactions:
+    """The rows of all parts, one after the other, over the union of their vocabularies."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if any((p.rating is None) != (first.rating is None) or (p.tag is None) != (first.tag is None) for p in parts):
+        raise ValueError("parts to concatenate must have the same columns")
+    user, users = _merge([p.user for p in parts], [p.users for p in parts])
+    item, items = _merge([p.item for p in parts], [p.items for p in parts])
+    tag, tags = None, None
+    if first.tags is not None:
+        tag, tags = _merge([p.tag for p in parts if p.tag is not None], [p.tags for p in parts if p.tags is not None])
+    rating = None if first.rating is None else np.concatenate([p.rating for p in parts if p.rating is not None])
+    timed = all(p.time is not None for p in parts)
+    time = np.concatenate([p.time for p in parts if p.time is not None]) if timed else None
+    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit)
+
+
+def _plain(ids: pl.Series) -> pl.Series:
+    if ids.dtype.is_integer():
+        return ids.cast(pl.UInt64 if ids.dtype == pl.UInt64 and (ids.max() or 0) > NO_TIME else pl.Int64)
+    return ids.cast(pl.String)
+
+
+def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:
+    present = np.bincount(codes, minlength=len(ids)) > 0
+    new = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    return new[codes], ids.filter(pl.Series(present))
+
+
+def _merge(codes: list[Codes], ids: list[pl.Series]) -> tuple[Codes, pl.Series]:
+    if all(i is ids[0] or i.equals(ids[0]) for i in ids[1:]):
+        return np.concatenate(codes), ids[0]
+    union = pl.concat(ids).unique().sort()
+    where = [union.search_sorted(i).to_numpy().astype(np.int32) for i in ids]
+    return np.concatenate([w[c] for w, c in zip(where, codes, strict=True)]), union

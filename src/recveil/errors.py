@@ -1,0 +1,18 @@
+"""The one exception a user of recveil is meant to see: a clear line about the input or the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RecveilError(ValueError):
+    """The input or the request is wrong. The message is one line that says what, where and which rule."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
+    """An error for a name that is not in a catalogue, with the nearest ones."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+    return RecveilError(f"unknown {what} {name!r}; {hint}")
