@@ -170,6 +170,20 @@ class Interactions:
         tag, tags = (None, None) if self.tag is None or self.tags is None else _used(self.tag, self.tags)
         return replace(self, user=user, users=users, item=item, items=items, tag=tag, tags=tags)
 
+    def over_items(self, items: pl.Series) -> Interactions:
+        """The rows whose items stand in `items` (sorted ids), coded over all of it."""
+        if items is self.items or items.equals(self.items):
+            return self
+        where = pl.DataFrame({"id": self.items}).join(
+            pl.DataFrame({"id": items, "code": np.arange(len(items), dtype=np.int32)}),
+            on="id",
+            how="left",
+            maintain_order="left",
+        )["code"]
+        new = where.fill_null(-1).to_numpy()[self.item]
+        known = self if not where.null_count() else self.take(new >= 0)
+        return replace(known, item=new[new >= 0], items=items)
+
     # --- views ------------------------------------------------------------------------------------------------
 
     def frame(self) -> pl.DataFrame:
@@ -181,9 +195,7 @@ class Interactions:
             columns["rating"] = pl.Series(self.rating)
         if self.time is not None:
             time = pl.Series(self.time)
-            columns["time"] = (
-                time.fill_nan(None) if self.time.dtype.kind == "f" else time.set(time == NO_TIME, None)
-            )
+            columns["time"] = time.fill_nan(None) if self.time.dtype.kind == "f" else time.set(time == NO_TIME, None)
         return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
 
     def matrix(self, binary: bool = False) -> sparse.csr_array:
@@ -239,7 +251,13 @@ def from_ids(
     ratings = None if rating is None else np.asarray(rating, dtype=np.float64)
     if time is not None:
         time = np.asarray(time, dtype=np.float64 if time.dtype.kind == "f" else np.int64)
-    return Interactions(users[0], items[0], users[1], items[1], ratings, time, *tags, unit)
+    return Interactions(users[0], items[0], users[1], items[1], ratings, time, tags[0], tags[1], unit)
+
+
+def align(*parts: Interactions) -> tuple[Interactions, ...]:
+    """The parts with one item vocabulary: the union of theirs."""
+    items = pl.concat([p.items for p in parts]).unique().sort()
+    return tuple(p.over_items(items) for p in parts)
 
 
 def concat(parts: Sequence[Interactions]) -> Interactions:
@@ -262,7 +280,8 @@ def concat(parts: Sequence[Interactions]) -> Interactions:
 
 def _plain(ids: pl.Series) -> pl.Series:
     if ids.dtype.is_integer():
-        return ids.cast(pl.UInt64 if ids.dtype == pl.UInt64 and (ids.max() or 0) > NO_TIME else pl.Int64)
+        wide = ids.dtype == pl.UInt64 and bool((ids > NO_TIME).any())
+        return ids.cast(pl.UInt64 if wide else pl.Int64)
     return ids.cast(pl.String)
 
 

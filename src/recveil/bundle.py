@@ -1,0 +1,181 @@
+"""The bundle: a directory with data, manifest.json and README.md, written whole or not at all; verified by hashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from recveil import spec
+from recveil.card import card
+from recveil.data import Interactions
+from recveil.errors import RecveilError
+from recveil.formats import read, write
+from recveil.guarantee import Guarantee
+from recveil.release import Release
+
+Format = Literal["parquet", "csv", "inter"]
+MANIFEST, CARD = "manifest.json", "README.md"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A published release as it stands on disk."""
+
+    data: Interactions
+    manifest: dict[str, Any]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(**self.manifest["guarantee"])
+
+
+class BrokenBundleError(RecveilError):
+    """A bundle whose parts do not belong together."""
+
+
+def save(release: Release, directory: str | Path, *, format: Format = "parquet", force: bool = False) -> dict[str, Any]:
+    """Write a bundle and return its manifest. An existing directory is refused unless `force` is given."""
+    directory = Path(directory)
+    if directory.exists() and not force:
+        raise RecveilError(f"{directory} exists already; choose another place, or replace it with --force")
+    if directory.exists() and not (directory / MANIFEST).is_file():
+        raise RecveilError(f"{directory} is not a bundle, so --force does not replace it")
+    with _whole(directory) as part:
+        data = part / f"data.{format}"
+        write(release.data, data, format=format, time="order" if release.time == "order" else "time")
+        manifest = _manifest(release, data)
+        (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
+        manifest["files"] = [_entry(part / name) for name in (data.name, CARD)]
+        (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return manifest
+
+
+def load(directory: str | Path) -> Bundle:
+    """A bundle from disk, after verifying it."""
+    manifest = verify(directory)
+    data = read(Path(directory) / manifest["files"][0]["name"], duplicates="all")
+    if (len(data), data.n_users, data.n_items) != (manifest["rows"], manifest["users"], manifest["items"]):
+        raise BrokenBundleError(f"{directory}: the data do not have the rows, users and items that the manifest states")
+    return Bundle(data, manifest)
+
+
+def verify(directory: str | Path) -> dict[str, Any]:
+    """Prove that the files and the manifest of a bundle belong together; its manifest, or BrokenBundleError."""
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise RecveilError(f"{directory}: there is no such directory")
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        files = {str(entry["name"]): str(entry["sha256"]) for entry in manifest["files"]}
+        Guarantee(**manifest["guarantee"])
+        for name in ("rows", "users", "items"):
+            int(manifest[name])
+    except FileNotFoundError:
+        raise RecveilError(f"{directory} is not a bundle: it has no {MANIFEST}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise BrokenBundleError(f"{directory}: {MANIFEST} cannot be read as a manifest") from None
+    present = {str(p.relative_to(directory)) for p in directory.rglob("*") if p.is_file()}
+    for name in sorted(present - set(files) - {MANIFEST}):
+        raise BrokenBundleError(f"{directory}: {name} does not stand in the manifest")
+    for name, digest in files.items():
+        if name not in present:
+            raise BrokenBundleError(f"{directory}: {name} is missing")
+        if _digest(directory / name) != digest:
+            raise BrokenBundleError(f"{directory}: {name} is not the file that the manifest describes")
+    return dict(manifest)
+
+
+def save_map(id_map: pl.DataFrame, path: str | Path) -> None:
+    """The private map from original to released users, readable by its owner alone."""
+    path = Path(path)
+    with _os_errors(path):
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                id_map.write_csv(file)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _manifest(release: Release, data: Path) -> dict[str, Any]:
+    from recveil import __version__
+
+    rows = release.data
+    schema = pl.read_parquet_schema(data) if data.suffix == ".parquet" else None
+    return {
+        "recveil": __version__,
+        "mechanism": release.mechanism.name,
+        "parameters": asdict(release.mechanism),
+        "spec": spec.text(release.mechanism),
+        "guarantee": release.guarantee.record(),
+        "seeded": release.seeded,
+        "publishable": not release.seeded,
+        "kind": rows.kind,
+        "unit": rows.unit,
+        "time": release.time,
+        "columns": list(schema) if schema else list(rows.frame().columns),
+        "rows": len(rows),
+        "users": int(rows.compact().n_users),
+        "items": int(rows.compact().n_items),
+        "notes": dict(release.notes),
+    }
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    return {"name": path.name, "sha256": _digest(path), "bytes": path.stat().st_size}
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _whole(directory: Path) -> Iterator[Path]:
+    """A directory to fill that takes its place only once it is complete."""
+    with _os_errors(directory):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        part = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}.part")
+        try:
+            part.mkdir()
+            yield part
+            for file in part.iterdir():
+                with file.open("rb") as handle:
+                    os.fsync(handle.fileno())
+            if directory.exists():
+                old = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}.old")
+                directory.rename(old)
+                try:
+                    part.rename(directory)
+                except OSError:
+                    old.rename(directory)
+                    raise
+                shutil.rmtree(old)
+            else:
+                part.rename(directory)
+        finally:
+            with suppress(OSError):
+                shutil.rmtree(part)
+
+
+@contextmanager
+def _os_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RecveilError(f"{target} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,48 @@
+"""The local engine: the data in chunks of whole users or items, on the cores of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import add
+from typing import Any
+
+import polars as pl
+
+from recveil.data import By, Interactions, concat
+from recveil.mechanism import Masked
+
+CHUNK_ROWS = 4_000_000
+Tick = Callable[[int], None]  # told how many rows were just done
+
+
+def total(data: Interactions, count: Callable[[Interactions], Any], by: By, tick: Tick) -> Any:
+    """The sum of `count` over all chunks; None where it counts nothing."""
+    counted = []
+    for chunk in data.chunks(by, CHUNK_ROWS):
+        counted.append(count(chunk))
+        tick(len(chunk))
+    return None if counted[0] is None else reduce(add, counted)
+
+
+def rewrite(data: Interactions, mask: Callable[[Interactions], Masked], by: By, tick: Tick) -> Masked:
+    """Every chunk masked, together again."""
+    parts = []
+    for chunk in data.chunks(by, CHUNK_ROWS):
+        parts.append(mask(chunk))
+        tick(len(chunk))
+    if len(parts) == 1:
+        return parts[0]
+    rows = concat([p.rows for p in parts])
+    if all(p.origin is data.users for p in parts):
+        origin = data.users
+    else:  # every chunk brought users of its own
+        named = pl.concat([pl.DataFrame({"released": p.rows.users, "origin": p.origin}) for p in parts])
+        origin = pl.DataFrame({"released": rows.users}).join(
+            named.unique("released"), on="released", how="left", maintain_order="left"
+        )["origin"]
+    notes: dict[str, int] = {}
+    for part in parts:
+        for name, value in part.notes.items():
+            notes[name] = notes.get(name, 0) + value
+    return Masked(rows, origin, notes)

@@ -1,0 +1,89 @@
+"""Guarantee: what a release promises, as frozen data. "None" is a value with a reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from recveil.errors import RecveilError
+
+Status = Literal["proved", "claimed", "refuted", "none", "experiment"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise about one `unit` (user, session, record, tag, bit) under a neighbouring relation.
+
+    status: proved (docs/ has the theorem), claimed (by a paper, not by us), refuted (we show that it does not hold),
+    none (nothing is promised), experiment (the noise was seeded, so nothing holds).
+    """
+
+    sentence: str
+    status: Status = "none"
+    epsilon: float | None = None
+    delta: float = 0.0
+    unit: str | None = None
+    neighbours: str | None = None
+    given: str | None = None  # what is taken to be public
+    proof: str | None = None  # where in docs/ the theorem stands
+
+    def __post_init__(self) -> None:
+        if not self.sentence.strip():
+            raise ValueError("a guarantee says in a plain sentence what it promises, or why it promises nothing")
+        if self.status == "none" and self.epsilon is not None:
+            raise ValueError("a guarantee of status none has no epsilon")
+        if self.status in ("proved", "claimed", "refuted") and (
+            self.epsilon is None or self.unit is None or self.neighbours is None
+        ):
+            raise ValueError(f"a guarantee of status {self.status} names epsilon, unit and neighbours")
+        if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
+            raise ValueError(f"epsilon must be finite and not negative, not {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must lie in [0, 1), not {self.delta}")
+
+    def as_experiment(self) -> Guarantee:
+        """The same promise made with a seed: it no longer holds, since whoever guesses the seed undoes the noise."""
+        if self.status != "proved":
+            return self
+        return replace(self, status="experiment", sentence=f"Experiment, not for publication. {self.sentence}")
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for manifests and reports."""
+        return {
+            "status": self.status,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "given": self.given,
+            "sentence": self.sentence,
+            "proof": self.proof,
+        }
+
+
+def nothing(reason: str) -> Guarantee:
+    """No promise, and why."""
+    return Guarantee(sentence=reason)
+
+
+def compose(first: Guarantee, second: Guarantee) -> Guarantee:
+    """What two releases of the same data promise together: epsilons and deltas add up (basic composition)."""
+    for g in (first, second):
+        if g.status != "proved" or g.epsilon is None:
+            return nothing(f"One of the releases promises nothing: {g.sentence}")
+    if (first.unit, first.neighbours) != (second.unit, second.neighbours):
+        raise RecveilError(
+            f"guarantees of different units do not add up: {first.unit} ({first.neighbours}) "
+            f"and {second.unit} ({second.neighbours})"
+        )
+    assert first.epsilon is not None and second.epsilon is not None
+    given = "; ".join(dict.fromkeys(g for g in (first.given, second.given) if g)) or None
+    return replace(
+        first,
+        epsilon=first.epsilon + second.epsilon,
+        delta=first.delta + second.delta,
+        given=given,
+        sentence=f"Two releases together. {first.sentence} {second.sentence}",
+        proof=None,
+    )

@@ -1,0 +1,113 @@
+"""Measurement: one number with its interval, its control and chance. Trial: what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.data import Codes, Interactions, align
+from recveil.errors import RecveilError
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A value with its 95% interval.
+
+    control: the same number for people who are not in the data. chance: the same for one who saw nothing. `note` says
+    in words what a reader must know to read the number right.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    n: int
+    control: float | None = None
+    chance: float | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    mechanism: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.value) and self.low <= self.high):
+            raise ValueError(f"{self.name}: a measurement is a number with an interval, not {self.value}")
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "params": dict(self.params),
+            "mechanism": self.mechanism,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "control": self.control,
+            "chance": self.chance,
+            "n": self.n,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Data and what was released of them, over one item vocabulary.
+
+    train: the rows that the mechanism saw. released: what it gave out. holdout: people whom it never saw. owner: for
+    each released user the code in train.users of the person whose record it is or was seeded by, -1 where unknown;
+    None where nobody knows. query and result: what test people did before and after the moment of recommendation.
+    """
+
+    train: Interactions
+    released: Interactions
+    holdout: Interactions | None = None
+    owner: Codes | None = None
+    query: Interactions | None = None
+    result: Interactions | None = None
+
+
+Measure = Callable[[Trial, np.random.Generator], list[Measurement]]
+
+
+def trial(
+    train: Interactions,
+    released: Interactions,
+    *,
+    holdout: Interactions | None = None,
+    id_map: pl.DataFrame | None = None,
+    query: Interactions | None = None,
+    result: Interactions | None = None,
+) -> Trial:
+    """A Trial with all parts over the union of their items; `id_map` has the columns original and released."""
+    given = {"train": train, "released": released, "holdout": holdout, "query": query, "result": result}
+    if not train.items.is_in(released.items.cast(train.items.dtype, strict=False).implode()).any():
+        raise RecveilError("the release and the data have no item in common: it is not a release of these data")
+    named = {name: part for name, part in given.items() if part is not None}
+    aligned = dict(zip(named, align(*named.values()), strict=True))
+    owner = None if id_map is None else _owner(train, released, id_map)
+    return Trial(**aligned, owner=owner)
+
+
+def measure(
+    trial: Trial, measures: Mapping[str, Measure], rng: np.random.Generator, mechanism: str | None = None
+) -> list[Measurement]:
+    """Every measure on a trial, each with a stream of its own, so that leaving one out does not change another."""
+    found = []
+    for name, function in measures.items():
+        stream = np.random.default_rng([*name.encode(), int(rng.bit_generator.seed_seq.entropy or 0) % 2**63])  # type: ignore[attr-defined]
+        found += [replace(m, mechanism=mechanism) for m in function(trial, stream)]
+    return found
+
+
+def _owner(train: Interactions, released: Interactions, id_map: pl.DataFrame) -> Codes:
+    original = id_map["original"].cast(train.users.dtype, strict=False)
+    token = id_map["released"].cast(released.users.dtype, strict=False)
+    codes = pl.DataFrame({"original": original, "released": token}).join(
+        pl.DataFrame({"original": train.users, "code": np.arange(train.n_users, dtype=np.int32)}), on="original"
+    )
+    owner = pl.DataFrame({"released": released.users}).join(
+        codes.unique("released"), on="released", how="left", maintain_order="left"
+    )["code"]
+    return owner.fill_null(-1).to_numpy().astype(np.int32)

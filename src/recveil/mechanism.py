@@ -1,0 +1,148 @@
+"""Mechanism: a frozen dataclass whose fields are its parameters, checked at birth. Two shapes, no third.
+
+Masking sees rows and rewrites them, given a plan made from mergeable counts. Synthesis never hands a row to the step
+that draws: rows become counts, counts become published noisy statistics, and only these reach `draw`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar
+
+import polars as pl
+
+from recveil.data import By, Interactions, Kind
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
+from recveil.randomness import Source
+
+
+@dataclass(frozen=True)
+class Within:
+    """An interval that a parameter must lie in; a bound is inclusive unless said otherwise."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
+            return False
+        above = value > self.low if self.open_low else value >= self.low
+        return above and (value < self.high if self.open_high else value <= self.high)
+
+    def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"{'>' if self.open_low else '>='} {self.low:g}"
+        if self.low == -math.inf:
+            return f"{'<' if self.open_high else '<='} {self.high:g}"
+        left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
+        return f"in {left}{self.low:g}, {self.high:g}{right}"
+
+
+def parameter(default: Any = MISSING, *, about: str, rule: Within | tuple[str, ...] | None = None) -> Any:
+    """A dataclass field for a parameter: its default (none: required), what it means, and which values it takes."""
+    metadata = {"about": about, "rule": rule}
+    if default is MISSING:
+        return field(metadata=metadata, kw_only=True)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Public:
+    """What may be known of the data without spending privacy. A guarantee and a drawing step see this, never rows."""
+
+    kind: Kind
+    unit: str
+    items: pl.Series  # the catalogue, or the observed items where none was given
+    tags: pl.Series | None
+    catalogue: bool  # whether the catalogue was given as public input
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """What Masking and Synthesis share: a name, checked parameters, needs, and a guarantee."""
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()  # columns without which it cannot work: rating, time, tag
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            check(self.name, f, getattr(self, f.name))
+
+    @abstractmethod
+    def guarantee(self, public: Public) -> Guarantee:
+        """What a release promises, and under which public facts."""
+
+    @abstractmethod
+    def card(self) -> str:
+        """In plain words for the bundle's README: what was done, and what an attacker still learns."""
+
+    def fits(self, data: Interactions) -> None:
+        """Raise a clear error where the data lack what the mechanism needs."""
+        for column in self.needs:
+            if getattr(data, column) is None:
+                raise RecveilError(f"{self.name} needs a {column} column, and the data have none")
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Masked rows; for each released user, whose profile it came from (an original id). Scoring needs it only."""
+
+    rows: Interactions
+    origin: pl.Series  # original user ids, aligned with rows.users
+    notes: Mapping[str, int] = field(default_factory=dict)  # counts for the manifest, added up over chunks
+
+
+class Masking(Mechanism):
+    """count(chunk) -> counts that add with `+`; plan(counts); mask(chunk, plan, source) -> Masked.
+
+    Chunks hold whole users (`by` = user, in time order) or whole items (raters in the order of their ids). Randomness
+    comes from `source` by the key of the user or item (Interactions.keys), never by position in the chunk.
+    """
+
+    by: ClassVar[By] = "user"
+
+    def count(self, chunk: Interactions) -> Any:
+        """Mergeable statistics of a chunk; None where no plan is needed."""
+        return None
+
+    def plan(self, counts: Any, source: Source) -> Any:
+        """What `mask` must know about the whole data."""
+        return counts
+
+    @abstractmethod
+    def mask(self, chunk: Interactions, plan: Any, source: Source) -> Masked: ...
+
+
+class Synthesis(Mechanism):
+    """Rounds of count and publish, then draw. `published` grows by one entry each round."""
+
+    rounds: ClassVar[int] = 1
+
+    @abstractmethod
+    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
+        """Statistics of this round with every user's contribution bounded; they add with `+`."""
+
+    @abstractmethod
+    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Any:
+        """The round's statistics with noise: the only thing that later steps see."""
+
+    @abstractmethod
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
+        """Released rows from published statistics and public facts alone."""
+
+
+def check(owner: str, f: Field[Any], value: Any) -> None:
+    """One parameter against its rule."""
+    rule = f.metadata.get("rule")
+    if rule is None:
+        return
+    allowed = value in rule
+    if not allowed:
+        says = str(rule) if isinstance(rule, Within) else f"one of {', '.join(rule)}"
+        raise RecveilError(f"{owner}: parameter {f.name} must be {says}, not {value}")

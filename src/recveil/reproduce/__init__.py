@@ -1,0 +1,1 @@
+"""One file per paper: every published number beside ours. Each has reproduce(folder, tick) -> list[Claim]."""

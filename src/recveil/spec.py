@@ -1,0 +1,70 @@
+"""The only parser of mechanism names: "shuffle-nnn:theta=0.4,k=40" <-> object."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+from recveil.errors import RecveilError, unknown
+from recveil.mechanism import Mechanism
+from recveil.mechanisms import MECHANISMS
+
+_OUTSIDE_BRACKETS = re.compile(r",(?![^(]*\))")
+
+
+def parse(spec: str) -> Mechanism:
+    """A mechanism from its name and parameters, such as "random-ratings:values=uniform"."""
+    name, _, text = spec.strip().partition(":")
+    if name not in MECHANISMS:
+        raise unknown("mechanism", name, MECHANISMS)
+    mechanism = MECHANISMS[name]
+    known = {f.name: f for f in fields(mechanism)}
+    hints = get_type_hints(mechanism)
+    given: dict[str, Any] = {}
+    for part in filter(None, _OUTSIDE_BRACKETS.split(text)):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise RecveilError(f"{name}: write parameters as name=value, not {part!r}")
+        if key not in known:
+            if not known:
+                raise RecveilError(f"{name} takes no parameters, and {key} was given")
+            raise unknown(f"parameter of {name}", key, known)
+        if key in given:
+            raise RecveilError(f"{name}: parameter {key} is given twice")
+        given[key] = _value(name, key, value, hints[key])
+    missing = [k for k, f in known.items() if f.default is MISSING and k not in given]
+    if missing:
+        about = known[missing[0]].metadata["about"]
+        raise RecveilError(f"{name} needs the parameter {missing[0]} ({about})")
+    return mechanism(**given)
+
+
+def text(mechanism: Mechanism) -> str:
+    """The spec that gives this mechanism; parameters at their defaults are left out."""
+    parts = [
+        f"{f.name}={str(value).lower() if isinstance(value, bool) else value}"
+        for f in fields(mechanism)
+        if (value := getattr(mechanism, f.name)) != f.default
+    ]
+    return mechanism.name + (":" + ",".join(parts) if parts else "")
+
+
+def _value(name: str, key: str, text: str, hint: Any) -> Any:
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    for kind in (bool, int, float, str):
+        if kind not in kinds:
+            continue
+        try:
+            if kind is bool:
+                return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
+            return kind(text)
+        except (KeyError, ValueError):
+            continue
+    if type(None) in kinds and text.lower() == "none":
+        return None
+    wanted = " or ".join(
+        {bool: "true or false", int: "a whole number", float: "a number"}.get(k, str(k)) for k in kinds
+    )
+    raise RecveilError(f"{name}: parameter {key} must be {wanted}, not {text!r}")
