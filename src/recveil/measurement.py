@@ -90,14 +90,12 @@ def trial(
     return Trial(**aligned, owner=owner)
 
 
-def measure(
-    trial: Trial, measures: Mapping[str, Measure], rng: np.random.Generator, mechanism: str | None = None
-) -> list[Measurement]:
+def measure(trial: Trial, measures: Mapping[str, Measure], seed: int, mechanism: str | None = None) -> list[Measurement]:
     """Every measure on a trial, each with a stream of its own, so that leaving one out does not change another."""
-    found = []
+    found: list[Measurement] = []
     for name, function in measures.items():
-        stream = np.random.default_rng([*name.encode(), int(rng.bit_generator.seed_seq.entropy or 0) % 2**63])  # type: ignore[attr-defined]
-        found += [replace(m, mechanism=mechanism) for m in function(trial, stream)]
+        rng = np.random.default_rng([seed, *name.encode()])
+        found += [replace(m, mechanism=mechanism) for m in function(trial, rng)]
     return found
 
 

@@ -1,0 +1,3 @@
+from recveil.cli import main
+
+main()

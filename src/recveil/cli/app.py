@@ -1,0 +1,57 @@
+"""The command-line application: its commands, its exit codes, and one clear line instead of a traceback.
+
+Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did not hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from recveil.cli.demo import demo
+from recveil.cli.inspect import inspect
+from recveil.cli.release import release
+from recveil.cli.verify import verify
+from recveil.errors import RecveilError
+
+app = typer.Typer(
+    name="recveil",
+    help="The release desk for recommender data: assess, protect, attack, compare and publish.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, inspect, release, verify):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from recveil import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    try:
+        app()
+    except RecveilError as error:
+        print(f"recveil: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)

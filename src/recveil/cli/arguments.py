@@ -1,0 +1,72 @@
+"""Arguments that several commands share, and how DATA and answers are read and shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from recveil.data import Interactions
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
+Columns = Annotated[
+    str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
+]
+Duplicates = Annotated[
+    str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")
+]
+
+
+def read_data(data: str, columns: str | None = None, duplicates: str = "all") -> Interactions:
+    """DATA as given on the command line."""
+    if data.startswith("sample:"):
+        from recveil.samples import sample
+
+        return sample(data.removeprefix("sample:"))
+    from recveil.formats import parse_columns, read
+
+    return read(data, columns=parse_columns(columns) if columns else None, duplicates=duplicates)
+
+
+def read_released(data: str, columns: str | None, duplicates: str) -> Interactions:
+    """DATA with repeated pairs settled; says on standard error how many there were."""
+    from recveil.formats import deduplicate
+
+    rows = read_data(data, columns)
+    kept = deduplicate(rows, duplicates)
+    if len(kept) < len(rows):
+        say(f"{len(rows) - len(kept):,} repeated rows left out (kept: the {duplicates} of each)")
+    return kept
+
+
+def say(line: str) -> None:
+    """A line for the person at the terminal; standard output stays free for answers."""
+    print(line, file=sys.stderr)
+
+
+def answer(document: dict[str, Any], lines: list[str], as_json: bool) -> None:
+    """The result: one JSON document for machines, or lines for people."""
+    print(json.dumps(document, ensure_ascii=False, allow_nan=False) if as_json else "\n".join(lines))
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, silence elsewhere; yields the function to be told of steps done."""
+    if not sys.stderr.isatty():
+        yield lambda steps: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.update(task, advance=steps)

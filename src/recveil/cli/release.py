@@ -1,0 +1,74 @@
+"""recveil release DATA --with SPEC -o DIR: make a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.errors import RecveilError, unknown
+
+_CHOICES = {"format": ("parquet", "csv", "inter"), "time": ("auto", "drop", "order", "keep")}
+
+
+def release(
+    data: Data,
+    with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="Such as random-ratings:values=uniform.")],
+    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
+    columns: Columns = None,
+    duplicates: Duplicates = "last",
+    format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter.")] = "parquet",
+    time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
+    holdout: Annotated[float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")] = 0.0,
+    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
+    keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    as_json: Json = False,
+    seed: Seed = None,
+) -> None:
+    """Protect DATA with a mechanism and write a bundle that says what it promises.
+
+    Example: recveil release ratings.csv --with pseudonymise -o out
+    """
+    for option, value in (("format", format), ("time", time)):
+        if value not in _CHOICES[option]:
+            raise unknown(f"--{option}", value, _CHOICES[option])
+    if keep_map and Path(out).resolve() in (Path(keep_map).resolve(), *Path(keep_map).resolve().parents):
+        raise RecveilError("the private id map must not lie inside the bundle; choose another FILE for --keep-map")
+    if Path(out).exists() and not force:
+        raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")
+    from recveil.spec import parse
+
+    mechanism = parse(with_)
+    from recveil.bundle import save, save_map
+    from recveil.catalogue import read_catalogue
+    from recveil.formats import write
+    from recveil.release import release as protect
+    from recveil.splits import holdout_users
+
+    rows = read_released(data, columns, duplicates)
+    held = None
+    if holdout:
+        rows, held = holdout_users(rows, holdout, seed)
+    items = read_catalogue(catalogue) if catalogue else None
+    with progress(mechanism.name, 2 * len(rows)) as tick:
+        made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
+    manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
+    if held is not None:
+        write(held, f"{out}.holdout.parquet", format="parquet")
+        say(f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication")
+    if keep_map:
+        if made.id_map is None:
+            raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+        save_map(made.id_map, keep_map)
+        say(f"the private id map is in {keep_map}; keep it to yourself")
+    promise = manifest["guarantee"]
+    lines = [
+        f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
+        f"guarantee ({promise['status']}): {promise['sentence']}",
+    ]
+    if manifest["seeded"]:
+        lines.append("made with a seed: an experiment, not for publication")
+    answer({"bundle": out, "manifest": manifest}, lines, as_json)

@@ -1,0 +1,42 @@
+"""What is this data set? The plain facts, before anything is done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recveil.data import Interactions
+from recveil.formats import count_duplicates
+
+
+def inspect(data: Interactions) -> dict[str, Any]:
+    """Rows as they stand in the file, people, items, ratings, times, repeats."""
+    per_user = np.bincount(data.user, minlength=data.n_users)
+    pairs = len(np.unique(data.user.astype(np.int64) * data.n_items + data.item))
+    rating = data.rating
+    return {
+        "kind": data.kind,
+        "unit": data.unit,
+        "rows": len(data),
+        "users": data.n_users,
+        "items": data.n_items,
+        "tags": data.n_tags,
+        "duplicates": count_duplicates(data),
+        "density": pairs / (data.n_users * data.n_items),
+        "rating": None
+        if rating is None
+        else {
+            "min": float(rating.min()),
+            "max": float(rating.max()),
+            "mean": float(rating.mean()),
+            "std": float(rating.std()),
+        },
+        "time": data.time is not None,
+        "unknown_times": data.unknown_times,
+        "rows_per_user": {
+            "min": int(per_user.min()),
+            "median": float(np.median(per_user)),
+            "max": int(per_user.max()),
+        },
+    }
