@@ -56,3 +56,33 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
                 index += 1
             drawn.append(index)
     return drawn
+
+
+def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
+    """Of each column the greatest scalar product with which it is among the k nearest of another, -inf below floor."""
+    columns = list(zip(*matrix, strict=True))
+    found = [float("-inf")] * len(columns)
+    for i, mine in enumerate(columns):
+        near = []
+        for j, other in enumerate(columns):
+            similarity = round(sum(a * b for a, b in zip(mine, other, strict=True)), 12)
+            if j != i and similarity != 0 and similarity >= floor:
+                near.append((-similarity, j))
+        for similarity, j in sorted(near)[:k]:
+            found[j] = max(found[j], -similarity)
+    return found
+
+
+def shuffle_per_group(
+    starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
+) -> list[float]:
+    shuffled = list(values)
+    for g, number in enumerate(keys):
+        group = shuffled[starts[g] : starts[g + 1]]
+        words = chacha_words(key, number, 2 * len(group) + 8)
+        for last in range(len(group) - 1, 0, -1):
+            if not fixed[g]:
+                other = below(words, last + 1)
+                group[last], group[other] = group[other], group[last]
+        shuffled[starts[g] : starts[g + 1]] = group
+    return shuffled

@@ -5,11 +5,13 @@ from __future__ import annotations
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
+from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
         Pseudonymise,
         RandomRatings,
+        ShuffleNNN,
     )
 }
