@@ -15,10 +15,10 @@ from recveil.recommenders.ranker import extra, one_blas_thread
 
 @dataclass(frozen=True)
 class ItemKNN:
-    """A candidate's score is the sum of its similarities to those of its own k nearest items that are in the history.
+    """Every item of the history votes for its k nearest; a candidate's score is the sum of the similarities.
 
-    The other reading, in which the k nearest of each item in the history vote, gives other lists; this one is the
-    textbook's.
+    This is implicit's convention. The other reading, in which a candidate asks its own k nearest items whether they
+    are in the history, gives other lists.
     """
 
     name: ClassVar[str] = "item-knn"
@@ -30,12 +30,12 @@ class ItemKNN:
         with one_blas_thread():
             model = nearest.ItemItemRecommender(K=self.k + 1)  # an item is its own nearest, and takes a place
             model.fit(sparse.csr_matrix(columns), show_progress=False)
-        return ItemNeighbours(sparse.csr_array(model.similarity).T.tocsr())
+        return ItemNeighbours(sparse.csr_array(model.similarity))
 
 
 @dataclass(frozen=True, eq=False)
 class ItemNeighbours:
-    similar: sparse.csr_array  # [j, i]: similarity of i to its near item j
+    similar: sparse.csr_array  # a row: an item's k nearest, and itself
 
     def scores(self, query: Interactions, history: Any, users: NDArray[np.int64]) -> Floats:
         return _spoken_for((history @ self.similar).toarray())
