@@ -6,6 +6,7 @@ precision divides by n, recall and average precision by the number of relevant i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,9 +14,16 @@ import numpy as np
 from scipy import sparse
 
 from recveil.data import Codes, Floats, Interactions
+from recveil.intervals import bootstrap_mean
+from recveil.measurement import Measurement, Trial
+from recveil.recommenders import RANKERS
+from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model, Ranker, scored
 
-LIST = ("precision", "recall", "ndcg", "map")
+N = 10  # items on a list
+GRADES = ("precision", "recall", "ndcg", "map")
+POPULAR = MostPopular()
+REFEREES: tuple[Ranker, ...] = tuple(r for r in RANKERS.values() if r != POPULAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +77,7 @@ def evaluate(model: Model, query: Interactions, wanted: sparse.csr_array, n: int
     if not lists:
         lists, grades, areas = [np.empty((0, n), np.int32)], [np.empty((0, 4))], [np.empty(0)]
     table = np.concatenate(grades)
-    values = {"auc": np.concatenate(areas)} | {name: table[:, k] for k, name in enumerate(LIST)}
+    values = {"auc": np.concatenate(areas)} | {name: table[:, k] for k, name in enumerate(GRADES)}
     return Outcome(users.astype(np.int32), np.concatenate(lists), values, n)
 
 
@@ -79,3 +87,37 @@ def outcome(
 ) -> Outcome:
     """Fit a ranker and evaluate it. Remembered per data object: the real data are judged once for all releases."""
     return evaluate(ranker.fit(data, seed), query, relevant(query, result, like), n)
+
+
+def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Outcome] | None:
+    """The same test people served by `ranker` trained on the release, on the real data, and by the real most-popular.
+
+    The referees' own chance is the same in all arms. None where the trial has no test people with anything to find.
+    """
+    if trial.query is None or trial.result is None:
+        return None
+    like = liked(trial.train)
+    judged = ((ranker, trial.released), (ranker, trial.train), (POPULAR, trial.train))
+    found = [outcome(r, data, trial.query, trial.result, like, n, 0) for r, data in judged]
+    return (found[0], found[1], found[2]) if len(found[0].users) else None
+
+
+def ranking(
+    trial: Trial, rng: np.random.Generator, referees: Sequence[Ranker] = REFEREES, n: int = N
+) -> list[Measurement]:
+    """Quality of the lists, for each referee: trained on the release, and on the real data; and most-popular."""
+    found: list[Measurement] = []
+    for k, ranker in enumerate(referees):
+        served = arms(trial, ranker, n)
+        if served is None:
+            return []
+        release, real, popular = served
+        lines = [(ranker.name, "release", release), (ranker.name, "real", real)]
+        for name, source, made in lines + ([(POPULAR.name, "real", popular)] if k == 0 else []):
+            for metric, values in made.values.items():
+                known = values[np.isfinite(values)]
+                if not len(known):
+                    continue
+                params = {"referee": name, "trained_on": source} | ({} if metric == "auc" else {"n": n})
+                found.append(Measurement(metric, *bootstrap_mean(known, rng), n=len(known), params=params))
+    return found

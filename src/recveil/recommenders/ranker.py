@@ -35,6 +35,8 @@ class Model(Protocol):
 class Ranker(Protocol):
     """A frozen dataclass whose fields are the hyper-parameters."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str: ...
 

@@ -22,6 +22,10 @@ class Predictor(Protocol):
 
 
 class Rater(Protocol):
+    """A frozen dataclass with the hyper-parameters."""
+
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str: ...
 
