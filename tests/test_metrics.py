@@ -73,6 +73,14 @@ def test_a_metric_that_does_not_apply_measures_nothing(name: str) -> None:
     assert bool(found) == (name == "sequences")
 
 
+def test_an_empty_release_is_worth_nothing(films: Trial) -> None:
+    nothing = replace(films, released=films.train.take(np.array([], dtype=np.int64)))
+    found = [m for m in lift(nothing, np.random.default_rng(0), QUICK) if m.name == "lift"]
+    assert all(m.high < 0 for m in found)
+    for name in ("ranking", "exposure", "damage", "sequences", "latent"):
+        measure(nothing, {name: METRICS[name]}, 0)
+
+
 def test_the_same_seed_gives_the_same_interval(films: Trial) -> None:
     first, second = (lift(films, np.random.default_rng(8), QUICK) for _ in range(2))
     assert first == second
