@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 
@@ -56,3 +57,12 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
                 index += 1
             drawn.append(index)
     return drawn
+
+
+def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
+    """The largest cosine of each query to any record."""
+    return [max([cosine(q, r) for r in records], default=0.0) for q in queries]
+
+
+def cosine(a: set[int], b: set[int]) -> float:
+    return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
