@@ -29,6 +29,7 @@ Attacker = Literal["intersection", "score"]
 ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")
 KNOWN = (1, 2, 4, 8, 16)
 ECCENTRICITY = 1.5  # of Narayanan and Shmatikov: below it they name nobody
+_LUCKY = 10  # records drawn per person by one who saw nothing
 
 
 class Side(NamedTuple):
@@ -148,8 +149,8 @@ def _ways(ratings: bool | None, trial: Trial) -> list[bool]:
     """With and without ratings; the better informed first."""
     missing = [n for n in ("train", "released") if getattr(trial, n).rating is None]
     if ratings and missing:
-        what = "release" if missing == ["released"] else "data"
-        raise RecveilError(f"the attacker is to know ratings, and the {what} have none".replace("release have", "release has"))
+        what = "the release has" if missing == ["released"] else "the data have"
+        raise RecveilError(f"the attacker is to know ratings, and {what} none")
     return [bool(ratings)] if ratings is not None else ([False] if missing else [True, False])
 
 
@@ -236,28 +237,33 @@ def _similar(
     rng: np.random.Generator,
 ) -> Measurement:
     """(Theta, omega): how often the record picked is at least Theta similar to hers, whoever it belongs to."""
-    shares = []
     r = params["known"] - 1
+    reached = []
     for side, outcome in sides:
         able = np.isfinite(outcome.success[:, r])
-        lucky = rng.choice(crowd, size=len(able))
-        reached = []
-        for picks in (np.where(outcome.picks[:, r] >= 0, outcome.picks[:, r], lucky), lucky):
-            pairs = np.stack([side.people[able], picks[able]], axis=1)
-            reached.append(cosines(*side.records.sets, *released.sets, pairs) >= params["theta"] - 1e-12)
-        shares.append((side.people[able], *reached))
-    people, hits = _per_person(shares[0][0], shares[0][1].astype(float))
-    control = float(shares[1][1].mean()) if len(shares) > 1 and len(shares[1][1]) else None
+        picks = np.where(outcome.picks[:, r] >= 0, outcome.picks[:, r], rng.choice(crowd, size=len(able)))
+        reached.append((side.people[able], _reach(side, side.people[able], picks[able], released, params["theta"])))
+    people, hits = _per_person(*reached[0])
+    control = float(reached[1][1].mean()) if len(reached) > 1 and len(reached[1][1]) else None
+    lucky = np.tile(people, _LUCKY)
+    blind = float(_reach(sides[0][0], lucky, rng.choice(crowd, size=len(lucky)), released, params["theta"]).mean())
     value = float(hits.mean())
     return measured(
         "theta-omega",
         (value, *wilson(value * len(people), len(people))),
         len(people),
-        chance=float(shares[0][2].mean()),
+        chance=blind,
         control=control,
         params=params,
         note="share of people for whom the record picked is at least this similar to theirs",
     )
+
+
+def _reach(
+    side: Side, people: NDArray[np.int64], picks: NDArray[np.int64], released: Records, theta: float
+) -> NDArray[np.float64]:
+    pairs = np.stack([people, picks], axis=1)
+    return (cosines(*side.records.sets, *released.sets, pairs) >= theta - 1e-12).astype(np.float64)
 
 
 def _per_person(people: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from recveil.data import Interactions, group
 from recveil.errors import RecveilError
 
 
-class Records(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Records:
     """The items of record r are items[starts[r]:starts[r + 1]], ascending and without repeats."""
 
     starts: NDArray[np.int64]
