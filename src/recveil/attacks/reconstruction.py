@@ -18,9 +18,8 @@ from scipy.sparse.linalg import svds
 from recveil.attacks.records import Records, records
 from recveil.attacks.truth import Truth, truth
 from recveil.attacks.verdict import measured
-from recveil.errors import RecveilError
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Guess = Callable[[int], NDArray[np.float64]]  # of a released record: a score for every item
 _VALUES = 20  # finer scales are cut into so many steps
@@ -44,7 +43,7 @@ def reconstruction(
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     if whose.how == "closest":
-        raise RecveilError("reconstruction needs to know which record is whose; give the id map of the release")
+        raise LeftOutError("reconstruction needs to know which record is whose; give the id map of the release")
     people = rng.permutation(whose.people)[:targets]
     held = None if trial.holdout is None else records(trial.holdout)
     found = []
@@ -93,7 +92,8 @@ def _ratings(
     }
     control = None
     if held is not None:
-        control = float((mode[held.items] == _nearest_value(held.ratings, values)).mean())
+        whom = np.repeat(np.arange(len(held)), held.lengths)
+        control = float(_per_person(mode[held.items] == _nearest_value(held.ratings, values), whom).mean())
     changed = true != seen[theirs]
     found = []
     for which, rows in (("all", np.ones(len(true), dtype=bool)), ("masked", changed)):
@@ -146,7 +146,8 @@ def _nearest_value(ratings: NDArray[np.float64], values: NDArray[np.float64]) ->
 
 def _tilt(table: NDArray[np.float64], values: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.int64]:
     """The most likely value when an item's ratings are moved up or down: an exponential tilt of their distribution."""
-    return np.argmax(np.log(table + 0.5) + by[:, None] * (values - values.mean())[None, :], axis=1)
+    score = np.log(table + 0.5) + by[:, None] * (values - values.mean())[None, :]
+    return np.asarray(score.argmax(axis=1), dtype=np.int64)
 
 
 def _per_person(hits: NDArray[np.bool_], person: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -183,7 +184,9 @@ def _clicks(
     wanted = np.clip((rate - (1 - known)) / max(2 * known - 1, 1e-6), 0.5 / max(len(released), 1), 1 - 1e-9)
     clicked = known * wanted / (known * wanted + (1 - known) * (1 - wanted))
     silent = (1 - known) * wanted / ((1 - known) * wanted + known * (1 - wanted))
-    bits = sparse.csr_array((np.ones(len(released.items)), released.items, released.starts), shape=(len(released), released.n_items))
+    bits = sparse.csr_array(
+        (np.ones(len(released.items)), released.items, released.starts), shape=(len(released), released.n_items)
+    )
     left, right = _factors(bits, rank, rng)
 
     def of(record: int) -> NDArray[np.int32]:
@@ -200,7 +203,7 @@ def _clicks(
         return score
 
     def factors(record: int) -> NDArray[np.float64]:
-        return right @ left[record]
+        return np.asarray(right @ left[record])
 
     control = None
     if held is not None:
