@@ -246,14 +246,18 @@ def _similar(
     lucky = np.tile(people, _LUCKY)
     blind = float(_reach(sides[0][0], lucky, rng.choice(crowd, size=len(lucky)), released, params["theta"]).mean())
     value = float(hits.mean())
+    words = "share of people for whom the record picked is at least this similar to theirs"
+    low, high = wilson(value * len(people), len(people))
+    if control is not None and low <= control:
+        words += "; no better than on people who are not in the data"
     return measured(
         "theta-omega",
-        (value, *wilson(value * len(people), len(people))),
+        (value, low, high),
         len(people),
         chance=blind,
         control=control,
         params=params,
-        note="share of people for whom the record picked is at least this similar to theirs",
+        note=words,
     )
 
 

@@ -73,22 +73,14 @@ def _ratings(
     seen = _nearest_value(released.ratings, values)
     table = np.zeros((released.n_items, len(values)))
     np.add.at(table, (released.items, seen), 1.0)
-    record = np.repeat(np.arange(len(released)), released.lengths)
-    mean = table @ values / np.maximum(table.sum(axis=1), 1)
-    residual = values[seen] - mean[released.items]
-    bias = np.bincount(record, residual, len(released)) / (released.lengths + _PRIOR)
-    rest = sparse.csr_array(
-        (residual - bias[record], (record, released.items)), shape=(len(released), released.n_items)
-    )
-    left, right = _factors(rest, rank, rng)
-    low_rank = np.einsum("ij,ij->i", left[record[theirs]], right[released.items[theirs]])
-    variance = max(float(np.var(residual)), 1e-9)
-    item, shift = released.items[theirs], bias[record[theirs]]
+    item = released.items[theirs]
+    bias, low_rank, variance = _tastes(released, values[seen], theirs, rank, rng)
+    own = np.eye(len(values))[seen[theirs]]
     mode = table.argmax(axis=1)
     guesses = {
         "released": seen[theirs],
-        "bias": _tilt(table[item], values, shift / variance),
-        "factors": _tilt(table[item], values, (shift + low_rank) / variance),
+        "bias": _tilt(table[item] - own, values, bias / variance),
+        "factors": _tilt(table[item] - own, values, (bias + low_rank) / variance),
     }
     control = None
     if held is not None:
@@ -119,6 +111,25 @@ def _ratings(
                 )
             )
     return found
+
+
+def _tastes(
+    released: Records, ratings: NDArray[np.float64], rows: NDArray[np.int64], rank: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """For the given rows: how far the person's other ratings lie above those of their items; the same by a low-rank
+    model of what this leaves; the variance of ratings around their items' means. The row itself never counts."""
+    record = np.repeat(np.arange(len(released)), released.lengths)
+    count = released.popularity()
+    mean = np.bincount(released.items, ratings, released.n_items) / np.maximum(count, 1)
+    residual = ratings - mean[released.items]
+    total = np.bincount(record, residual, len(released))
+    bias = (total[record] - residual) / (released.lengths[record] - 1 + _PRIOR)
+    rest = residual - bias
+    matrix = sparse.csr_array((rest, released.items, released.starts), shape=(len(released), released.n_items))
+    left, right = _factors(matrix, rank, rng)
+    low_rank = np.einsum("ij,ij->i", left[record[rows]], right[released.items[rows]])
+    itself = rest[rows] * (right[released.items[rows]] ** 2).sum(axis=1)
+    return bias[rows], low_rank - itself, max(float(np.var(residual)), 1e-9)
 
 
 def _common(
