@@ -97,3 +97,25 @@ def eccentricity(scores: list[float]) -> float:
     mean = sum(scores) / len(scores)
     deviation = math.sqrt(sum((s - mean) ** 2 for s in scores) / len(scores))
     return (top - second) / deviation if deviation else 0.0
+
+
+def sybil(records: list[Profile], known: Profile, cosine: bool, rounds: int, top: int) -> list[int]:
+    """What fakes with the known signs are recommended: each round the nearest record's likes, the most liked first."""
+    likes: dict[int, int] = {}
+    for record in records:
+        for i, sign in record.items():
+            likes[i] = likes.get(i, 0) + (sign > 0)
+    fake, told = dict(known), []
+    for _ in range(rounds):
+
+        def similarity(record: Profile, fake: Profile = fake) -> float:
+            agree = sum(sign * record[i] for i, sign in fake.items() if i in record)
+            return agree / math.sqrt(max(len(record), 1)) if cosine else agree
+
+        nearest = max(records, key=similarity)  # of equals the first
+        new = sorted((i for i, sign in nearest.items() if sign > 0 and i not in fake), key=lambda i: (-likes[i], i))[
+            :top
+        ]
+        told += new
+        fake |= dict.fromkeys(new, 1.0)
+    return told
