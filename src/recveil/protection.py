@@ -71,7 +71,7 @@ class Choice:
 def choose_p(
     data: Interactions,
     *,
-    users: int = 2000,
+    users: int = 8000,
     items: int = 4000,
     repeats: int | None = None,
     grid: Sequence[float] = GRID,

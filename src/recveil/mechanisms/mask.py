@@ -20,7 +20,7 @@ from recveil.protection import choose_p
 from recveil.randomness import Source, source
 
 _UNIT = 2**32  # p is a multiple of 1 / 2^32, so that flips can be drawn exactly
-_SAMPLE = 2000  # users on whom p is chosen
+_SAMPLE = 16_000  # users on whose subsamples p is chosen
 _SLAB = 1 << 24  # words of bits held at a time while rows are written
 _MOST_ROWS = 400_000_000
 
@@ -97,7 +97,7 @@ class Mask(Masking):
         if counts is None:
             assert not isinstance(self.p, str)
             return self.p
-        return choose_p(counts.data, users=_SAMPLE, chance=source).p
+        return choose_p(counts.data, chance=source).p
 
     def settled(self, plan: float) -> Mask:
         return replace(self, p=plan, tuned=True) if self.p == "auto" else self
@@ -137,7 +137,8 @@ def bit_epsilon(p: float) -> float:
 def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tuple[Columns, Mask]:
     """The bits that release(data, mechanism, seed=seed) releases, packed by item, and the mechanism with its p.
 
-    Users stand in the order of data.users (those who have a row). For matrices whose rows would not fit in memory.
+    Users stand in the order of data.users (those who have a row), items are data.items, whether or not anybody has
+    them. For matrices whose rows would not fit in memory.
     """
     from recveil.kernels.flips import flip_columns, skip_table
 
