@@ -125,7 +125,7 @@ def _keep(data: Columns, candidates: NDArray[np.int32], p: float, least: float) 
 
 
 def _candidates(level: list[Itemset], most: int) -> Iterator[Itemset]:
-    """Pairs of frequent itemsets that agree in all but their last item, joined, where all other subsets are frequent."""
+    """Frequent itemsets that agree in all but their last item, joined two by two where all subsets are frequent."""
     known, groups = set(level), dict[Itemset, list[int]]()
     for itemset in level:
         groups.setdefault(itemset[:-1], []).append(itemset[-1])

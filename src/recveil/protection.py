@@ -1,13 +1,15 @@
 """The choice of p: how well bits are protected, P(P), against how far similarities move, MAE(P).
 
 The paper takes the p that maximises P(P) / MAE(P) over simulations on subsamples. They need the true data, so they run
-where the data are; the p that comes out depends on the data. The peak is flat: look at the plateau, not the third digit.
+where the data are, and the p that comes out depends on them. The peak is flat: look at the plateau, not the third
+digit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,7 @@ class Choice:
     repeats: int
     users: int  # in a subsample
     items: int
+    density: float
 
     @property
     def at_edge(self) -> bool:
@@ -64,7 +67,7 @@ class Choice:
             {"p": p, "ratio": r, "protection": v, "error": e}
             for p, r, v, e in zip(self.grid, self.ratio, self.protection, self.error, strict=True)
         ]
-        sample = {"users": self.users, "items": self.items, "repeats": self.repeats}
+        sample = {"users": self.users, "items": self.items, "density": self.density, "repeats": self.repeats}
         return {"p": self.p, "plateau": list(self.plateau), "at_edge": self.at_edge, "sample": sample, "curve": curve}
 
 
@@ -77,13 +80,13 @@ def choose_p(
     grid: Sequence[float] = GRID,
     reconstructed: bool = False,
     chance: Source | None = None,
-    tick: Callable[[int], None] = lambda steps: None,  # noqa: ARG005
+    progress: Callable[[int, int], None] = lambda done, of: None,  # noqa: ARG005
 ) -> Choice:
     """The p that maximises P(P) / MAE(P), by simulation on random subsamples of at most `users` x `items`.
 
     The best p moves with the size of the subsample, so data that fit are taken whole (4 repetitions, otherwise 10).
-    `reconstructed`: compare similarities after reconstruction of the supports instead of raw ones. `tick` is told of
-    every grid point done. Without `chance` the simulation draws from the operating system.
+    `reconstructed`: compare similarities after reconstruction of the supports instead of raw ones. `progress` is told
+    of grid points done, and of how many. Without `chance` the simulation draws from the operating system.
     """
     grid = tuple(sorted({check_p(p) for p in grid}))
     if not grid or grid[-1] == 1:
@@ -93,7 +96,7 @@ def choose_p(
     whole = len(people) <= users and data.n_items <= items
     repeats = repeats or (4 if whole else 10)
     curves = np.zeros((3, len(grid)))
-    n = m = 0
+    n, m, density = 0, 0, 0.0
     for repeat in range(repeats):
         draw = chance.derive("repeat", repeat)
         sample = data if whole else _subsample(data, people, users, items, draw.derive("sample").generator())
@@ -101,7 +104,9 @@ def choose_p(
         if true.n_items < 2:
             raise RecveilError("the choice of p compares pairs of items, and the data have fewer than two items")
         n, m = max(n, true.n_users), max(m, true.n_items)
-        curves += _curve(true, grid, reconstructed, draw, tick)
+        density += float(true.singles.sum()) / (true.n_users * true.n_items) / repeats
+        so_far = repeat * len(grid)
+        curves += _curve(true, grid, reconstructed, draw, partial(_told, progress, so_far, repeats * len(grid)))
     ratio, shield, error = curves / repeats
     best = int(np.argmax(ratio))
     near = np.flatnonzero(ratio >= 0.99 * ratio[best])
@@ -115,7 +120,12 @@ def choose_p(
         repeats,
         n,
         m,
+        density,
     )
+
+
+def _told(progress: Callable[[int, int], None], before: int, of: int, done: int) -> None:
+    progress(before + done, of)
 
 
 def _subsample(
@@ -128,7 +138,7 @@ def _subsample(
 
 
 def _curve(
-    true: Columns, grid: tuple[float, ...], reconstructed: bool, chance: Source, tick: Callable[[int], None]
+    true: Columns, grid: tuple[float, ...], reconstructed: bool, chance: Source, done: Callable[[int], None]
 ) -> NDArray[np.float64]:
     """Ratio, P and MAE over the grid. The same flips serve all of it: those of a larger p are among those of a smaller
     one, which cancels most of the noise between neighbouring p."""
@@ -144,15 +154,15 @@ def _curve(
     turn = np.searchsorted([1 - p for p in reversed(grid)], level, side="right")  # 0: flipped at every p of the grid
     order = np.argsort(turn, kind="stable")
     cells, ends = cells[order], np.cumsum(np.bincount(turn, minlength=len(grid)))
-    pairs, bits, done = true.pairs(), true.bits.copy(), 0
+    pairs, bits, at = true.pairs(), true.bits.copy(), 0
     density = float(true.singles.sum()) / (n * m)
     errors = np.zeros(len(grid))
     for step, p in enumerate(reversed(grid)):
-        toggle(bits, cells[done : ends[step]], n)
-        done = ends[step]
+        toggle(bits, cells[at : ends[step]], n)
+        at = ends[step]
         seen = Columns(bits, n, true.items)
         errors[len(grid) - 1 - step] = _error(pairs, true.singles, seen, p if reconstructed else 1.0)
-        tick(1)
+        done(step + 1)
     shield = protection(np.array(grid), density)
     return np.array([shield / errors, shield, errors])
 
@@ -161,6 +171,6 @@ def _error(pairs: NDArray[np.int32], singles: NDArray[np.int64], seen: Columns, 
     from recveil.kernels.popcount import pair_counts
     from recveil.kernels.similar import cosine_error
 
-    after = np.clip(single_support(seen.singles, seen.n_users, p), 0, seen.n_users)
     counts = pair_counts(seen.bits)
+    after = np.clip(single_support(np.diag(counts)[: seen.n_items], seen.n_users, p), 0, seen.n_users)
     return float(cosine_error(pairs, counts, len(singles), seen.n_users, p, singles.astype(np.float64), after))

@@ -12,7 +12,10 @@ import typer
 
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
+from recveil.cli.recommend import recommend
 from recveil.cli.release import release
+from recveil.cli.reproduce import reproduce
+from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError
 
@@ -25,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, inspect, release, verify):
+for command in (demo, inspect, release, verify, recommend, tune, reproduce):
     app.command()(command)
 
 

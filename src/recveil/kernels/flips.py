@@ -38,7 +38,7 @@ def skip_table(k: int) -> tuple[Bits, NDArray[np.uint8]]:
 
 @njit(cache=True)
 def _search(s: Stream, fractions: Bits, first: int, u: Any) -> int:
-    """The first index with u < c, from `first` on, where u is known to its first word; draws the rest of it on a tie."""
+    """The first index from `first` on with u < c; only u's first word is known, and on a tie the rest is drawn."""
     i = first
     while i < SPAN and u > fractions[0, i]:
         i += 1

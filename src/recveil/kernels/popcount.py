@@ -19,8 +19,8 @@ _TILE = 128  # items in a tile
 _STRIP = 512  # words of a row that are looked at together
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _ctpop(context: Any, word: Any) -> Any:
+@intrinsic
+def _ctpop(context: Any, word: Any) -> Any:  # noqa: ARG001
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         return builder.ctpop(arguments[0])
 
@@ -32,7 +32,7 @@ def ones(word: Any) -> Any:
     return np.uint64(np.bitwise_count(word))
 
 
-@overload(ones)  # type: ignore[untyped-decorator]
+@overload(ones)
 def _ones(word: Any) -> Any:  # noqa: ARG001
     def count(word: Any) -> Any:
         return _ctpop(word)
@@ -153,7 +153,7 @@ def pattern_counts(bits: Bits, itemset: NDArray[np.int32], users: int) -> NDArra
     out = np.zeros(1 << n, dtype=np.int64)
     for user in range(users):
         word, lane = user >> 6, np.uint64(user & 63)
-        pattern = 0
+        pattern = np.int64(0)
         for b in range(n):
             pattern |= np.int64((bits[itemset[b], word] >> lane) & np.uint64(1)) << b
         out[pattern] += 1

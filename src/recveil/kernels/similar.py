@@ -42,7 +42,7 @@ def cosine_error(
             both = min(max(both, 0.0), min(single[i], single[j]))
             total += abs(true[i, j] * (scale_true[i] * scale_true[j]) - min(both * (scale[i] * scale[j]), 1.0))
         errors[i] = total
-    return errors.sum() / (m * (m - 1) / 2.0)
+    return float(errors.sum() / (m * (m - 1) / 2.0))
 
 
 @njit(cache=True, parallel=True)

@@ -53,7 +53,9 @@ class Mask(Masking):
             singular = "; at 0.5 every bit is a coin toss and nothing can be reconstructed" if self.p == 0.5 else ""
             raise RecveilError(f"mask: parameter p must be in (0.5, 1) or auto, not {self.p}{singular}")
         if not 0 < flips(self.p) < _UNIT // 2:
-            raise RecveilError(f"mask: parameter p is a multiple of 2^-32 inside (0.5, 1), and {self.p!r} rounds out of it")
+            raise RecveilError(
+                f"mask: parameter p is a multiple of 2^-32 inside (0.5, 1), and {self.p!r} rounds out of it"
+            )
 
     def guarantee(self, public: Public) -> Guarantee:
         if isinstance(self.p, str):
@@ -112,7 +114,7 @@ class Mask(Masking):
         expected = len(people) * m * (1 - plan)
         if expected > _MOST_ROWS:
             raise RecveilError(
-                f"mask would release about {expected:,.0f} rows ({len(people):,} users x {m:,} items x {1 - plan:.3g}); "
+                f"mask would release {expected:,.0f} rows ({len(people):,} users x {m:,} items x {1 - plan:.3g}); "
                 "give fewer items with --catalogue, or a larger p"
             )
         found = [unpack(flip_profiles(starts[a : b + 1], items, keys[a:b], m, *table, key)) for a, b in _slabs(keys, m)]

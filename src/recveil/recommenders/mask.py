@@ -56,8 +56,8 @@ def similar_items(
     """Ordered lists of similar items (all, or the k best) from data whose bits were kept with probability p.
 
     p = 1 takes the counts as they are. `minsup`: the estimated number of users an item must have, to have a list or
-    stand in one. Without it, six standard errors of the estimate for an item that nobody has: rarer items cannot be told
-    from noise, and noise makes them look alike. Pair supports are counted stripe by stripe and never held whole.
+    stand in one. Without it, six standard errors of the estimate for an item that nobody has: rarer items cannot be
+    told from noise, and noise makes them look alike. Pair supports are counted stripe by stripe and never held whole.
     """
     from recveil.kernels.popcount import stripe_counts
     from recveil.kernels.similar import nearest
@@ -67,7 +67,9 @@ def similar_items(
     least = _SURE * noise(n, p) if minsup is None else float(minsup)
     wanted = single >= max(least, 1e-9)
     if not wanted.any():
-        raise RecveilError(f"minsup {least:.4g} is above every item: the largest estimated support is {single.max():.1f}")
+        raise RecveilError(
+            f"minsup {least:.4g} is above every item: the largest estimated support is {single.max():.1f}"
+        )
     length = max(1, min(k or m - 1, m - 1))
     neighbour = np.full((m, length), -1, dtype=np.int32)
     similarity, support = np.zeros((m, length)), np.zeros((m, length))
