@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
@@ -10,6 +11,7 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        Mask,
         Pseudonymise,
         RandomRatings,
         ShuffleNNN,
