@@ -63,7 +63,6 @@ def release(
     mechanism, rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
-    kept = _time_rule(time, data)
     if kept == "drop":
         rows = replace(rows, time=None)
     rows, tokens = _tokens(rows, data, chance.derive("tokens"))

@@ -30,8 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, demo, inspect, measure, release, verify):
-for command in (demo, inspect, release, verify, recommend, tune, reproduce):
+for command in (assess, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
 
 
