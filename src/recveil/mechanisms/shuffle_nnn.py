@@ -96,8 +96,7 @@ class ShuffleNNN(Masking):
 
     def plan(self, counts: Columns, source: Source) -> pl.Series:
         """The ids of the critical items."""
-        rows = concat(counts.parts)
-        return rows.items.filter(pl.Series(reaches(rows, self.k, self.similarity, self.theta) >= self.theta))
+        return critical(concat(counts.parts), self)
 
     def mask(self, chunk: Interactions, plan: pl.Series, source: Source) -> Masked:
         from recveil.kernels.shuffles import shuffle_per_group
@@ -110,6 +109,12 @@ class ShuffleNNN(Masking):
         rated = np.diff(starts) > 0
         notes = {"critical items": int(np.sum(rated & critical)), "shuffled items": int(np.sum(rated & ~critical))}
         return Masked(replace(chunk, rating=rating), chunk.users, notes)
+
+
+def critical(rows: Interactions, mechanism: ShuffleNNN) -> pl.Series:
+    """The ids of the items that keep their ratings. Not for publication: it makes records easier to find."""
+    theta = mechanism.theta
+    return rows.items.filter(pl.Series(reaches(rows, mechanism.k, mechanism.similarity, theta) >= theta))
 
 
 def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) -> Floats:
