@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, progress
+from recveil.cli.arguments import Json, Seed, answer, progress, say
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
@@ -25,15 +25,32 @@ def _mask(folder: Path, told: Progress) -> list[Claim]:
     return reproduce(folder, told)
 
 
+def _shuffle_nnn(folder: Path, told: Progress) -> list[Claim]:
+    from recveil.reproduce.shuffle_nnn import reproduce
+
+    return reproduce(folder, told)
+
+
+def _shuffle_nnn_figures(folder: Path, out: Path) -> list[Path]:
+    from recveil.reproduce.shuffle_nnn import figures
+
+    return figures(folder, out)
+
+
 # Every paper by its short name; each is imported when asked for.
 PAPERS: dict[str, Callable[[Path, Progress], list[Claim]]] = {
     "mask": _mask,
+    "shuffle-nnn": _shuffle_nnn,
+}
+FIGURES: dict[str, Callable[[Path, Path], list[Path]]] = {
+    "shuffle-nnn": _shuffle_nnn_figures,
 }
 
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")],
     data: Annotated[str | None, typer.Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
+    figures: Annotated[str | None, typer.Option(metavar="DIR", help="Draw the paper's figures there.")] = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
@@ -48,6 +65,11 @@ def reproduce(
         raise RecveilError("reproduce needs the data sets: give their folder with --data DIR, or in RECVEIL_DATA")
     if not Path(folder).is_dir():
         raise RecveilError(f"{folder}: there is no such directory")
+    if figures and paper not in FIGURES:
+        raise RecveilError(f"there are no figures for {paper}; leave --figures out")
+    if figures:
+        for path in FIGURES[paper](Path(folder), Path(figures)):
+            say(f"drawn: {path}")
     with progress(f"reproduce {paper}", 1000) as tick:
         before = 0
 
