@@ -21,7 +21,9 @@ def release(
     duplicates: Duplicates = "last",
     format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter.")] = "parquet",
     time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
-    holdout: Annotated[float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")] = 0.0,
+    holdout: Annotated[
+        float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")
+    ] = 0.0,
     catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
@@ -45,20 +47,23 @@ def release(
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
+    from recveil.randomness import source
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
     rows = read_released(data, columns, duplicates)
     held = None
     if holdout:
-        rows, held = holdout_users(rows, holdout, seed)
+        rows, held = holdout_users(rows, holdout, source(seed).derive("holdout").generator())
     items = read_catalogue(catalogue) if catalogue else None
     with progress(mechanism.name, 2 * len(rows)) as tick:
         made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
-        say(f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication")
+        say(
+            f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication"
+        )
     if keep_map:
         if made.id_map is None:
             raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")

@@ -1,0 +1,50 @@
+"""What several test files share: where the real data are, and how to run the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data sets; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("RECVEIL_DATA", PROJECT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the real data sets are not here; RECVEIL_DATA names their folder")
+    return folder
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def recveil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Run `recveil ARGUMENTS` in an empty folder, in this process; with json_answer the parsed answer is returned."""
+    from recveil.cli import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object, json_answer: bool = False, code: int = 0) -> Any:
+        monkeypatch.setattr(sys, "argv", ["recveil", *map(str, arguments), *(["--json"] if json_answer else [])])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        done = Done(int(stopped.value.code or 0), *capfd.readouterr())
+        assert done.returncode == code, f"exit code {done.returncode}: {done.stdout}{done.stderr}"
+        return json.loads(done.stdout) if json_answer else done
+
+    return run
