@@ -62,7 +62,7 @@ def release(
     rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
-    kept = _time_rule(time, data)
+    kept = _time_rule(time, rows)
     rows, tokens = _tokens(rows, data, chance.derive("tokens"))
     promise = mechanism.guarantee(public)
     return Release(
@@ -101,10 +101,10 @@ def _run(
     return mechanism.draw(published, public, chance.derive("draw")), None, {}
 
 
-def _time_rule(time: Time, data: Interactions) -> Literal["drop", "order", "keep"]:
+def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
     if time != "auto":
         return time
-    return "order" if data.kind in ("clicks", "sessions") and data.time is not None else "drop"
+    return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
 def _tokens(rows: Interactions, data: Interactions, chance: Source) -> tuple[Interactions, pl.Series]:

@@ -1,4 +1,4 @@
-"""First-order walks by alias tables: one uniform and two reads a step. Also the speed that no memory walk can exceed."""
+"""First-order walks by alias tables: one uniform and two reads a step. No memory walk can be faster."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Items are coded by rank, the most common first, and cut into a few blocks of about equal DS mass. The weight of a
 candidate x after `last` is DS[last, x] times CVS[c, x] for every c in memory; the mass of a block is at most
 DS[last, block] times the largest CVS[c, .] in the block for every c. A block is drawn by these bounds, and only its own
-candidates are weighed: one of them is chosen, or the draw fails, the bound becomes the exact mass, and it is drawn again.
-Given that a draw succeeds the choice has exactly the law of the weights; after at most all blocks no draw fails.
+candidates are weighed: one of them is chosen, or the draw fails, the bound becomes the exact mass, and blocks are drawn
+again. Given that a draw succeeds the choice has exactly the law of the weights; after at most all blocks no draw fails.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class Graph(NamedTuple):
     Everything is unsigned, so that no index has to be tested for its sign.
     """
 
-    starts: Starts  # rows of DS
-    items: Ranks
+    items: Ranks  # DS, row by row
     weights: Floats
     blocks: Starts  # [item, block]: where the block begins in `items`
     mass: Floats  # [item, block]: DS mass of the block
@@ -155,8 +154,10 @@ def _leap(graph: Any, here: Any, walk: Any, first: Any, until: Any, seen: Any, m
 
 
 @njit(cache=True, _nrt=False)
-def _forget(graph: Graph, here: Any, walk: Ranks, first: Any, until: Any, bound: Any, share: Any, seen: Any, mark: Any, s: Any) -> Any:
-    """Along DS with less and less memory from the oldest on; then along CVS with memory, with less and less; then STOP."""
+def _forget(
+    graph: Graph, here: Any, walk: Ranks, first: Any, until: Any, bound: Any, share: Any, seen: Any, mark: Any, s: Any
+) -> Any:
+    """Along DS with less memory, the oldest forgotten first; then along CVS with memory, and less of it; then STOP."""
     for oldest in range(first + 1, until + 1):
         _bound(graph, walk, oldest, until, bound)
         x = _follow(graph, here, walk, oldest, until, bound, share, seen, mark, s)
@@ -277,7 +278,7 @@ def memory_walks(
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
     who = np.full(len(numbers), -1, dtype=np.int64)
     bound, share = np.empty(graph.mass.shape[1]), np.empty(graph.mass.shape[1])
-    seen = np.full(0 if repeats else len(graph.starts) - 1, -1, dtype=np.int64)
+    seen = np.full(0 if repeats else len(graph.mass), -1, dtype=np.int64)
     s = stream(key, 0)
     done = 0
     while True:
