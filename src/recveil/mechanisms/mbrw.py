@@ -122,8 +122,8 @@ class MBRW(Masking):
             lines.append(
                 f"Streams whose cosine to any real clickstream reaches {self.theta:g} were "
                 f"{'drawn again' if self.redraw else 'left out'}. This is a similarity filter, not a privacy "
-                "guarantee: it drops common streams and keeps rare ones, so that the share of streams whose beginning fits one "
-                "person alone rose to {filtered:.0%} at 0.7.".format(**MEASURED)
+                "guarantee: it drops common streams and keeps rare ones, so that the share of streams whose beginning "
+                "fits one person alone rose to {filtered:.0%} at 0.7.".format(**MEASURED)
             )
         return "\n\n".join(lines)
 
