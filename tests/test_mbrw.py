@@ -179,7 +179,7 @@ def test_theta_keeps_exactly_the_streams_below_it(redraw: bool) -> None:
 def test_redrawn_streams_do_not_depend_on_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = parse("mbrw:k=400,hops=normal(4,2),theta=0.6,redraw=true")
     whole = release(shop(60), spec, seed=5)
-    monkeypatch.setattr(local, "CHUNK_ROWS", 50)
+    monkeypatch.setattr(local, "CHUNK_ROWS", 150)
     pieces = release(shop(60), spec, seed=5)
     assert whole.data.equals(pieces.data) and dict(whole.notes) == dict(pieces.notes)
 
