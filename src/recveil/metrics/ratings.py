@@ -16,6 +16,7 @@ from recveil.recommenders.ranker import extra
 from recveil.recommenders.rater import Rater
 
 SLOW = "svd++"
+WORTH_A_PROCESS = 50_000  # rows; below, starting one takes longer than the raters do
 JUDGES: tuple[Rater, ...] = tuple(r for name, r in RATERS.items() if name != SLOW)
 
 
@@ -58,7 +59,8 @@ def errors(
     """
     joined, first = join(data, query)
     users = result.user + np.int32(first)
-    guess = extra("joblib").Parallel(n_jobs=min(len(raters), 2))(
+    side_by_side = 1 if len(joined) < WORTH_A_PROCESS else -1
+    guess = extra("joblib").Parallel(n_jobs=side_by_side)(
         extra("joblib").delayed(_predict)(rater, joined, users, result.item, seed) for rater in raters
     )
     return {rater.name: g - result.rating for rater, g in zip(raters, guess, strict=True)}
