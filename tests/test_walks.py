@@ -16,7 +16,9 @@ from recveil.data import Interactions, from_ids
 from recveil.kernels.distinct import distinct
 from recveil.kernels.walks import Laws
 from recveil.laws import law
+from recveil.metrics.relevance import next_item_probability
 from recveil.randomness import seeded
+from recveil.splits import vertical
 from recveil.transitions import stationary, transitions
 from recveil.walks import Seeds, cvs_walks, memory_streams, walkable
 
@@ -190,6 +192,32 @@ def test_long_walks_on_cvs_are_found_where_the_stationary_law_says(weighted: boo
     other = stationary(cvs, weighted=not weighted)
     with pytest.raises(AssertionError):
         assert_law(found, other)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("cut", [0.4, 0.8])
+def test_the_probability_of_the_relevant_next_item_equals_its_twin(
+    cut: float, dense: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not dense:
+        monkeypatch.setattr(walks, "DENSE_ITEMS", 0)
+        monkeypatch.setattr(walks, "_dense_columns", lambda cvs: 3)  # noqa: ARG005
+    data = clickstreams(40)
+    moves = transitions(vertical(data, cut).train)  # partial knowledge: zero products and empty rows occur
+    found = next_item_probability(moves, data, cut, most=4)
+    DS, CVS = moves.ds.toarray().tolist(), moves.cvs.toarray().tolist()
+    person = 0
+    for a, b in pairwise(data.starts("user")):
+        if b - a < 2:
+            continue
+        clicks = data.item[a:b].tolist()
+        at = min(max(int(cut * len(clicks) + 1e-9), 1), len(clicks) - 1)
+        for m in range(5):
+            law_of = naive.next_law(DS, CVS, clicks[at - 1], clicks[max(0, at - 1 - m) : at - 1], set())
+            assert found[person, m] == pytest.approx(law_of[clicks[at]], abs=1e-12)
+        person += 1
+    assert person == len(found)
 
 
 @pytest.mark.kernel
