@@ -1,4 +1,4 @@
-"""Numbers that others measured on real data, and ours. Means of five splits where the number of a single one is noise."""
+"""Numbers that others measured on real data, and ours: means of five splits, since those of a single one are noise."""
 
 from __future__ import annotations
 

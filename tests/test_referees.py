@@ -16,6 +16,7 @@ from recveil.errors import RecveilError
 from recveil.recommenders import RANKERS, RATERS, recommend
 from recveil.recommenders import ranker as adapter
 from recveil.recommenders.neighbours import ItemKNN
+from recveil.recommenders.rater import feasible
 
 DOCS = Path(__file__).parent.parent / "docs" / "referees.md"
 ITEMS = 20
@@ -136,6 +137,13 @@ def test_strangers_to_a_rater_get_a_rating_too(name: str) -> None:
     wider = replace(data, users=pl.Series(range(data.n_users + 1))).over_items(pl.Series(range(ITEMS + 1)))
     guess = RATERS[name].fit(wider, 0).predict(np.array([data.n_users, 0]), np.array([0, ITEMS]))
     assert np.all((guess >= 1) & (guess <= 5))
+
+
+def test_a_rater_that_would_not_fit_in_memory_says_so() -> None:
+    crowd = replace(tastes(), users=pl.Series(range(60_000)))
+    with pytest.raises(RecveilError, match="user-knn of surprise compares all pairs and would need 115 GB"):
+        RATERS["user-knn"].fit(crowd, 0)
+    assert [name for name, r in RATERS.items() if not feasible(r, tastes(), crowd)] == ["user-knn"]
 
 
 @raters

@@ -13,7 +13,7 @@ from recveil.intervals import bootstrap
 from recveil.measurement import Measurement, Trial
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
-from recveil.recommenders.rater import Rater
+from recveil.recommenders.rater import Rater, feasible
 
 SLOW = "svd++"
 WORTH_A_PROCESS = 50_000  # rows; below, starting one takes longer than the raters do
@@ -37,6 +37,7 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
         return []
     if any(part.rating is None for part in (trial.train, trial.released, query, result)):
         return []
+    raters = able(raters, trial)
     people, user = np.unique(result.user, return_inverse=True)
     count = np.bincount(user)
     found: list[Measurement] = []
@@ -47,6 +48,12 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
                 estimate = bootstrap(statistic, [np.bincount(user, weights=each), count], rng)
                 found.append(Measurement(metric, *estimate, n=len(people), params=params))
     return found
+
+
+def able(raters: Sequence[Rater], trial: Trial) -> tuple[Rater, ...]:
+    """The raters that can be fitted to both the release and the real data, with the test people, within memory."""
+    both = [join(data, trial.query)[0] for data in (trial.released, trial.train) if trial.query is not None]
+    return tuple(r for r in raters if feasible(r, *both))
 
 
 @lru_cache(maxsize=32)
