@@ -232,3 +232,90 @@ def top_items(
         given = [similar[i, j] for i in history if (i, j) in similar]
         scores[j] = (sum(sim for sim, _ in given), 0.0) if add else max(given, default=(0.0, 0.0))
     return sorted((j for j in scores if scores[j][0] > 0), key=lambda j: (-scores[j][0], -scores[j][1], j))[:top]
+
+
+def uniform(words: list[int]) -> float:
+    return (words.pop(0) >> 11) * 2.0**-53
+
+
+def drawn(cumulated: list[float], words: list[int]) -> int:
+    u = uniform(words)
+    return next((k for k, c in enumerate(cumulated) if u < c), len(cumulated) - 1)
+
+
+def weights(moves: list[int], CVS: list[list[int]], memory: list[int], taken: set[int]) -> list[int]:
+    """Of every item: how often it comes next by `moves`, times CVS with each item in memory; 0 for those taken."""
+    return [0 if x in taken else math.prod([w, *(CVS[c][x] for c in memory)]) for x, w in enumerate(moves)]
+
+
+def next_item(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    here: int,
+    memory: list[int],
+    taken: set[int],
+    words: list[int],
+) -> int | None:
+    """One step of a memory biased walk: a block is drawn by its bound, weighed, and drawn again if that fails."""
+    for forgotten in range(len(memory) + 1):
+        kept = memory[forgotten:]
+        exact = weights(DS[here], CVS, kept, taken)
+        shares = [
+            sum(DS[here][x] for x in block) * math.prod(max((CVS[c][x] for x in block), default=0) for c in kept)
+            for block in blocks
+        ]
+        while sum(shares) > 0:
+            rest = uniform(words) * sum(shares)
+            b = 0
+            while rest >= shares[b]:
+                rest -= shares[b]
+                b += 1
+            for x in blocks[b]:
+                rest -= exact[x]
+                if rest < 0:
+                    return x
+            shares[b] = sum(exact[x] for x in blocks[b])
+    for forgotten in range(len(memory) + 1):
+        exact = weights(CVS[here], CVS, memory[forgotten:], taken)
+        if sum(exact) > 0:
+            goal = uniform(words) * sum(exact)
+            return next(x for x in range(len(exact)) if sum(exact[: x + 1]) > goal)
+    return None
+
+
+def next_law(DS: list[list[int]], CVS: list[list[int]], here: int, memory: list[int], taken: set[int]) -> list[float]:
+    """The same step by its definition: the probability of every item."""
+    for moves in (DS[here], CVS[here]):
+        for forgotten in range(len(memory) + 1):
+            exact = weights(moves, CVS, memory[forgotten:], taken)
+            if sum(exact) > 0:
+                return [w / sum(exact) for w in exact]
+    return [0.0] * len(DS)
+
+
+def memory_walk(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    clickstreams: list[list[int]],
+    laws: tuple[list[float], list[float], list[float], bool],
+    sliding: bool,
+    repeats: bool,
+    words: list[int],
+) -> list[int]:
+    """A whole stream: its user, where her profile ends, the memory, the hops, and the walk."""
+    clicks = clickstreams[below(words, len(clickstreams))]
+    end_law, memory_law, hops_law, to_length = laws
+    end = min(max(drawn(end_law, words), 1), len(clicks)) if end_law else below(words, len(clicks)) + 1
+    m = drawn(memory_law, words)
+    walk = clicks[max(0, end - 1 - m) : end]
+    profile = walk[:-1]
+    hops = drawn(hops_law, words)
+    for _ in range(max(1, hops - len(walk)) if to_length else hops):
+        memory = walk[max(0, len(walk) - 1 - m) : -1] if sliding else profile
+        x = next_item(DS, CVS, blocks, walk[-1], memory, set() if repeats else set(walk), words)
+        if x is None:
+            break
+        walk = [*walk, x]
+    return walk
