@@ -1,0 +1,129 @@
+"""Report: what a comparison found, as data. Renderers read it and add nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from recveil.advice import Advice
+from recveil.guarantee import Guarantee
+from recveil.measurement import Measurement
+
+HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
+
+
+@dataclass(frozen=True)
+class Words:
+    """What an item and a person are called in these data."""
+
+    item: str = "item"
+    person: str = "person"
+
+    @property
+    def items(self) -> str:
+        return self.item + "s"
+
+    @property
+    def people(self) -> str:
+        return "people" if self.person == "person" else self.person + "s"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One mechanism of a comparison: what it did, what it promises, and the size of what it gave out."""
+
+    spec: str
+    guarantee: Guarantee
+    done: str
+    rows: int
+    users: int
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "spec": self.spec,
+            "guarantee": self.guarantee.record(),
+            "done": self.done,
+            "rows": self.rows,
+            "users": self.users,
+        }
+
+
+def short(spec: str) -> str:
+    return spec.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Measurements of several mechanisms on the same data; those with mechanism None are of the real data."""
+
+    data: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    measurements: tuple[Measurement, ...]
+    advice: tuple[Advice, ...] = ()
+    left_out: tuple[str, ...] = ()  # what was not measured, and why, in sentences
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, for --json."""
+        from recveil.report.verdict import headline, sentence
+
+        return {
+            "data": dict(self.data),
+            "verdict": [headline(self), *(sentence(self, e) for e in self.entries)],
+            "mechanisms": [e.record() for e in self.entries],
+            "measurements": [m.record() for m in self.measurements],
+            "left_out": list(self.left_out),
+            "advice": [a.record() for a in self.advice],
+            "meta": dict(self.meta),
+        }
+
+    def key(self, entry: Entry) -> str:
+        """The letter that stands for a mechanism in figures and tables."""
+        number = self.entries.index(entry)
+        return chr(ord("A") + number) if number < 26 else str(number + 1)
+
+    def name(self, entry: Entry) -> str:
+        """The mechanism's name without parameters, where that says enough."""
+        name = short(entry.spec)
+        return name if sum(short(e.spec) == name for e in self.entries) == 1 else entry.spec
+
+    def named(self, name: str, mechanism: str | None) -> list[Measurement]:
+        return [m for m in self.measurements if m.name == name and m.mechanism == mechanism]
+
+    # --- the two numbers of the verdict -----------------------------------------------------------------------
+
+    def linkage(self, entry: Entry) -> list[Measurement]:
+        """For each number of known items, the strongest attacker who knows random ones; in order of that number."""
+        best: dict[int, Measurement] = {}
+        for m in self.named("linkage", entry.spec):
+            known = m.params.get("known")
+            if known is None or m.params.get("items", "random") != "random":
+                continue
+            if known not in best or m.value > best[known].value:
+                best[known] = m
+        return [best[known] for known in sorted(best)]
+
+    def found(self, entry: Entry) -> Measurement | None:
+        """How many people the attacker of the verdict finds."""
+        return min(self.linkage(entry), key=lambda m: abs(m.params["known"] - HEADLINE_KNOWN), default=None)
+
+    def judge(self) -> str | None:
+        """The referee of the verdict: the best on the real data, so that no release has a say in the choice."""
+        real = self.algorithms(None)
+        return max(real, key=lambda name: real[name].value, default=None)
+
+    def lift(self, entry: Entry) -> Measurement | None:
+        """What a recommender keeps of what the real data teach beyond popularity."""
+        lifts = {m.params.get("referee"): m for m in self.named("lift", entry.spec)}
+        return lifts.get(self.judge())
+
+    def algorithms(self, mechanism: str | None) -> dict[str, Measurement]:
+        """The ranking metric of each referee; most-popular is no referee but the line below."""
+        metric = self.meta.get("metric", "ndcg@10")
+        return {
+            m.params["referee"]: m
+            for m in self.named(metric, mechanism)
+            if m.params.get("referee") not in (None, "most-popular")
+        }

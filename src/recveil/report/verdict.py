@@ -1,0 +1,120 @@
+"""The verdict in plain words. Every sentence is made of measurements with their intervals; none is free text."""
+
+from __future__ import annotations
+
+from recveil.measurement import Measurement
+from recveil.report.table import Entry, Report
+
+FEW = 0.10  # fewer than one in ten found: the attacker mostly fails
+MOST = 0.50
+
+STATUS = {
+    "proved": "proved",
+    "claimed": "claimed by a paper",
+    "refuted": "refuted",
+    "none": "no promise",
+    "experiment": "experiment",
+}
+
+
+def percent(value: float) -> str:
+    """As many digits as the size deserves: 66%, 3.2%, 0.1%."""
+    shown = 100 * value
+    if shown and abs(shown) < 0.05:
+        return "<0.1%" if shown > 0 else "-0.0%"
+    return f"{shown:.0f}%" if abs(shown) >= 9.95 or shown == 0 else f"{shown:.1f}%"
+
+
+def with_interval(m: Measurement) -> str:
+    """66% [64, 68]."""
+    low, high = (percent(x).removesuffix("%") for x in (m.low, m.high))
+    return f"{percent(m.value)} [{low}, {high}]"
+
+
+def beyond_strangers(m: Measurement) -> bool:
+    """Does the attacker do better on people in the data than on strangers and on nothing?"""
+    return m.low > max(m.control or 0.0, m.chance or 0.0)
+
+
+def privacy(m: Measurement | None) -> str:
+    """How an attacker fares, as a short label."""
+    if m is None:
+        return "not measured"
+    if not beyond_strangers(m):
+        return "no better than on strangers"
+    if m.high <= FEW:
+        return "finds few"
+    return "finds most" if m.low >= MOST else "finds some"
+
+
+def utility(m: Measurement | None) -> str:
+    """What a recommender learns, as a short label."""
+    if m is None:
+        return "undefined"
+    if m.high < 0:
+        return "worse than most-popular"
+    if m.low <= 0:
+        return "no better than most-popular"
+    if m.low >= 0.8:
+        return "close to the real data"
+    return "worth training on" if m.low >= 0.4 else "teaches a little"
+
+
+def attack_sentence(report: Report, entry: Entry) -> str:
+    """What an attacker finds, beside the same for people who are not in the data."""
+    m = report.found(entry)
+    if m is None:
+        return "Linkage was not measured."
+    words = report.words
+    known = m.params["known"]
+    things = words.item if known == 1 else words.items
+    knows = f"{known} {things} of a {words.person}" + (", with the ratings," if m.params.get("ratings") else "")
+    says = f"An attacker who knows {knows} finds her record with {with_interval(m)}"
+    if m.control is not None:
+        says += f"; on data she is not in: {percent(m.control)}"
+    if not beyond_strangers(m):
+        says += ", so the attack does no better than on strangers"
+    return says + "."
+
+
+def utility_sentence(report: Report, entry: Entry) -> str:
+    """What a recommender learns from the release, beyond popularity."""
+    m = report.lift(entry)
+    if m is None:
+        judge = report.judge()
+        if judge is None:
+            return "What a recommender learns was not measured."
+        return "The real data teach nothing beyond popularity here, so lift is undefined."
+    keeps = f"keeps {with_interval(m)} of what the real data teach beyond popularity"
+    if m.high < 0:
+        keeps = f"does worse than naming the most popular {report.words.items} (lift {with_interval(m)})"
+    elif m.low <= 0:
+        keeps = f"learns nothing certain beyond popularity (lift {with_interval(m)})"
+    return f"A recommender trained on this release {keeps}."
+
+
+def sentence(report: Report, entry: Entry) -> str:
+    return f"{attack_sentence(report, entry)} {utility_sentence(report, entry)}"
+
+
+def best(report: Report) -> Entry | None:
+    """Of the releases in which few are found and something is learned, the one that teaches most."""
+    fit = []
+    for entry in report.entries:
+        found, lift = report.found(entry), report.lift(entry)
+        if found is None or lift is None or lift.low <= 0:
+            continue
+        if found.high <= FEW or not beyond_strangers(found):
+            fit.append((lift.value, entry))
+    return max(fit, key=lambda pair: pair[0])[1] if fit else None
+
+
+def headline(report: Report) -> str:
+    """The first line of the report."""
+    chosen = best(report)
+    if chosen is not None:
+        name = report.name(chosen)
+        return f"{name} is the release to consider: few are found in it, and it still teaches a recommender."
+    if all(report.found(e) is None or report.lift(e) is None for e in report.entries):
+        return "Too little was measured for a verdict on these data."
+    return "None of these releases both hides people and teaches a recommender."
