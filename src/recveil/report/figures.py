@@ -130,7 +130,7 @@ def slope(report: Report, entry: Entry, width: int = 130) -> Any:
     """The order of algorithms on the real data and on a release; those that change places are drawn strong."""
     import altair as alt
 
-    real, released = report.algorithms(None), report.algorithms(entry.spec)
+    real, released = report.algorithms(None), report.algorithms(entry)
     names = [n for n in real if n in released]
     if len(names) < 2:
         return None
@@ -143,7 +143,7 @@ def slope(report: Report, entry: Entry, width: int = 130) -> Any:
         rows.append({**tone, "side": 0, "rank": before[n], "text": f"{n}  {_short(real[n])}"})
         rows.append({**tone, "side": 1, "rank": after[n], "text": f"{_short(released[n])}  {n}{arrow}"})
     for side, text in ((0, "real data"), (1, "this release")):
-        rows.append({"side": side, "rank": 0, "text": text, "colour": INK["faint"], "head": True})
+        rows.append({"side": side, "rank": 0, "text": text, "colour": INK["muted"], "head": True})
     x = alt.X("side:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
     y = alt.Y("rank:Q", scale=alt.Scale(domain=[len(names) + 0.4, -0.4], nice=False), axis=None)
     colour = alt.Color("colour:N", scale=None, legend=None)

@@ -11,7 +11,7 @@ from recveil.report import figures
 from recveil.report.methods import methods
 from recveil.report.pictures import inline
 from recveil.report.sheets import SHEETS, Sheet, describe, interval, number, sheet
-from recveil.report.table import Entry, Report, short
+from recveil.report.table import METRIC, Entry, Report, short
 from recveil.report.verdict import (
     STATUS,
     attack_sentence,
@@ -191,15 +191,11 @@ def _slopes(report: Report) -> str:
             f"<figure>{inline(picture, label)}</figure></div>"
         )
     lead = (
-        f"If outsiders choose an algorithm on the release, do they choose right? Algorithms by {_(_metric(report))}, "
+        f"If outsiders choose an algorithm on the release, do they choose right? Algorithms by {METRIC.upper()}, "
         "best on top; those that change places are drawn strong and carry an arrow."
     )
     body = f'<div class="slopes">{"".join(parts)}</div>' if parts else ""
     return _section("ranks", "The order of algorithms", lead, body)
-
-
-def _metric(report: Report) -> str:
-    return str(report.meta.get("metric", "ndcg@10")).upper()
 
 
 # --- tables ---------------------------------------------------------------------------------------------------

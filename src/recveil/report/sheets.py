@@ -10,7 +10,7 @@ from recveil.measurement import Measurement
 from recveil.report.table import Report
 from recveil.report.verdict import percent
 
-SHARES = ("linkage", "lift", "reconstruction", "sybil", "coverage", "long-tail", "nearest", "repeat")
+SHARES = ("linkage", "lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
 ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
 SHEETS = {
     "attacks": "What an attacker learns",
@@ -48,7 +48,7 @@ def kind(m: Measurement) -> str:
         return "attacks"
     if "group" in m.params:
         return "groups"
-    if m.name == "lift":
+    if m.name in ("lift", "advantage"):
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 
@@ -67,7 +67,8 @@ def sheet(report: Report, name: str) -> Sheet:
 def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tuple[Row, ...]:
     found: dict[tuple[str, str], dict[str | None, Measurement]] = {}
     for title, says, m in named:
-        found.setdefault((title, says), {})[m.mechanism] = m
+        real = m.params.get("trained_on") == "real"
+        found.setdefault((title, says), {})[None if real else m.mechanism] = m
     return tuple(
         Row(title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries))
         for (title, says), of in found.items()
@@ -76,7 +77,7 @@ def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tupl
 
 def detail(params: Mapping[str, Any], report: Report) -> str:
     """Parameters in words."""
-    params = dict(params)
+    params = {name: value for name, value in params.items() if name != "trained_on"}
     words = []
     if "known" in params:
         drawn = params.pop("items", "random")
@@ -84,7 +85,7 @@ def detail(params: Mapping[str, Any], report: Report) -> str:
         if params.pop("ratings", False):
             words.append("with ratings")
     words += [str(params.pop(name)) for name in ("attacker", "referee", "group") if name in params]
-    words += [f"{name} {value}" for name, value in params.items()]
+    words += [f"{name} {value}" for name, value in params.items()]  # n 10, score nearest
     return ", ".join(words)
 
 

@@ -11,6 +11,7 @@ from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
+METRIC = "ndcg"  # by which referees are ranked
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def short(spec: str) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """Measurements of several mechanisms on the same data; those with mechanism None are of the real data."""
+    """Measurements of several mechanisms on the same data, by the spec of the mechanism."""
 
     data: Mapping[str, Any]
     entries: tuple[Entry, ...]
@@ -115,15 +116,28 @@ class Report:
         return max(real, key=lambda name: real[name].value, default=None)
 
     def lift(self, entry: Entry) -> Measurement | None:
-        """What a recommender keeps of what the real data teach beyond popularity."""
-        lifts = {m.params.get("referee"): m for m in self.named("lift", entry.spec)}
-        return lifts.get(self.judge())
+        """What a recommender keeps of what the real data teach beyond popularity; None where that is undefined."""
+        return self._judged("lift", entry)
 
-    def algorithms(self, mechanism: str | None) -> dict[str, Measurement]:
-        """The ranking metric of each referee; most-popular is no referee but the line below."""
-        metric = self.meta.get("metric", "ndcg@10")
+    def advantage(self, entry: Entry) -> Measurement | None:
+        """What the real data teach beyond popularity; where it is nothing, its note says that lift is undefined."""
+        return self._judged("advantage", entry)
+
+    def _judged(self, name: str, entry: Entry) -> Measurement | None:
+        judge = self.judge()
+        return next((m for m in self.named(name, entry.spec) if m.params.get("referee") == judge), None)
+
+    def algorithms(self, entry: Entry | None) -> dict[str, Measurement]:
+        """What each referee reaches on a release, or on the real data; most-popular is not one of them."""
+        source = "real" if entry is None else "release"
         return {
             m.params["referee"]: m
-            for m in self.named(metric, mechanism)
-            if m.params.get("referee") not in (None, "most-popular")
+            for m in self.measurements
+            if m.name == METRIC
+            and m.params.get("trained_on") == source
+            and m.params["referee"] != "most-popular"
+            and entry in (None, self._entry(m.mechanism))
         }
+
+    def _entry(self, spec: str | None) -> Entry | None:
+        return next((e for e in self.entries if e.spec == spec), None)

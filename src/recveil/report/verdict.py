@@ -81,10 +81,10 @@ def utility_sentence(report: Report, entry: Entry) -> str:
     """What a recommender learns from the release, beyond popularity."""
     m = report.lift(entry)
     if m is None:
-        judge = report.judge()
-        if judge is None:
+        ahead = report.advantage(entry)
+        if ahead is None:
             return "What a recommender learns was not measured."
-        return "The real data teach nothing beyond popularity here, so lift is undefined."
+        return f"{ahead.note[:1].upper()}{ahead.note[1:]}."
     keeps = f"keeps {with_interval(m)} of what the real data teach beyond popularity"
     if m.high < 0:
         keeps = f"does worse than naming the most popular {report.words.items} (lift {with_interval(m)})"
