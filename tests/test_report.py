@@ -170,7 +170,7 @@ def test_the_page_stands_with_few_mechanisms_and_few_measurements(mechanisms: in
 def test_figures_as_files(tmp_path: Path) -> None:
     written = figures.save(invented(2), tmp_path)
     assert sorted(p.name for p in written) == sorted(
-        f"{name}.{suffix}" for name in ("frontier", "linkage", "ranks-A", "ranks-B") for suffix in ("svg", "png")
+        f"{name}.{suffix}" for name in ("frontier", "linkage", "ranks-A-ndcg", "ranks-B-ndcg") for suffix in ("svg", "png")
     )
     assert (tmp_path / "frontier.png").read_bytes().startswith(b"\x89PNG")
     drawing = (tmp_path / "frontier.svg").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ part is shown to recommenders trained on a release (the query) and the rest is w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,34 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.guarantee import Guarantee
 from recveil.inspection import inspect
-from recveil.measurement import Measure, Measurement, measure, trial
+from recveil.measurement import Measure, Measurement, Trial, measure, trial
 from recveil.mechanism import Mechanism
-from recveil.release import release
+from recveil.release import Release, release
 from recveil.report.table import Entry, Report, Words
 from recveil.spec import parse, text
 from recveil.splits import holdout_users, vertical
 
-HELD_OUT = 0.2
 FEWEST = 10  # people on either side of the split
-QUICK_REFEREES = ("item-knn", "user-knn", "ease")
-SLOW = ("agreement",)  # of which one split is not enough; left to a run of its own unless asked for by name
+QUICK_RANKERS = ("item-knn", "user-knn", "ease")
+QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
+AGREEMENT = "agreement"  # the one measure that looks at several splits together
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to compare: `holdout` is the share of people kept out, `splits` are for the order of algorithms alone."""
+
+    seed: int = 0
+    holdout: float = 0.2
+    splits: int = 1
+    quick: bool = False
+    only: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.holdout < 1:
+            raise RecveilError(f"holdout must be strictly between 0 and 1, not {self.holdout:g}")
+        if self.splits < 1:
+            raise RecveilError(f"splits must be at least 1, not {self.splits}")
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,10 @@ class Split:
     query: Interactions
     result: Interactions
 
+    def trial(self, made: Release) -> Trial:
+        parts = {"holdout": self.holdout, "query": self.query, "result": self.result}
+        return trial(self.train, made.data, id_map=made.id_map, **parts)
+
 
 Step = Callable[[str], None]  # told what has just been done
 
@@ -48,45 +69,36 @@ Step = Callable[[str], None]  # told what has just been done
 def compare(
     data: Interactions,
     specs: Sequence[str],
+    plan: Plan = Plan(),  # noqa: B008
     *,
-    seed: int = 0,
-    share: float = HELD_OUT,
-    only: Sequence[str] | None = None,
-    quick: bool = False,
     cache: Cache = Cache(None),  # noqa: B008
     step: Step = lambda done: None,  # noqa: ARG005
     source: str = "data",
     words: Words | None = None,
 ) -> Report:
-    """A Report on the mechanisms named by `specs`; `only` names measures, `quick` takes the quick referees."""
+    """A Report on the mechanisms named by `specs`. What `cache` knows of these data and this plan is not done again."""
     mechanisms = check(data, specs)
-    chosen = measures(only, quick)
-    parts = split(data, share, seed)
-    key = (fingerprint(data), share, seed, quick)
-    entries: list[Entry] = []
-    found: list[Measurement] = []
-    left_out: list[str] = []
-    for mechanism in mechanisms:
-        entry, numbers, missing = _one(mechanism, parts, chosen, seed, cache, key, step)
-        entries.append(entry)
-        found += numbers
-        left_out += missing
+    chosen = measures(plan)
+    splits = [split(data, plan.holdout, [plan.seed, number]) for number in range(plan.splits)]
+    key = (fingerprint(data), plan.seed, plan.holdout, plan.quick)
+    jobs = [_Job(m, splits, plan, cache, key) for m in mechanisms]
+    results = [job.run(chosen, step) for job in jobs]
+    found = [m for numbers, _ in results for m in numbers]
+    undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
     from recveil import __version__
 
     return Report(
         data={"source": source, **inspect(data)},
-        entries=tuple(entries),
+        entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=tuple(left_out),
+        left_out=(*undefined, *(why for _, missing in results for why in missing)),
         meta={
             "version": __version__,
-            "seed": seed,
+            **{name: value for name, value in asdict(plan).items() if name != "only"},
             "seeded": True,
-            "splits": 1,
-            "quick": quick,
-            "held_out": parts.holdout.n_users,
-            "trained": parts.train.n_users,
+            "held_out": splits[0].holdout.n_users,
+            "trained": splits[0].train.n_users,
         },
         words=words or Words(person="session" if data.unit == "session" else "person"),
     )
@@ -102,91 +114,102 @@ def check(data: Interactions, specs: Sequence[str]) -> list[Mechanism]:
     return list({text(m): m for m in mechanisms}.values())
 
 
-def measures(only: Sequence[str] | None = None, quick: bool = False) -> dict[str, Measure]:
-    """Attacks and metrics by name: those named, or all but the slow ones; with the quick referees if wanted."""
+def measures(plan: Plan) -> dict[str, Measure]:
+    """Attacks and metrics by name: those named, or all; with the quick referees if wanted."""
     from recveil.attacks import ATTACKS
     from recveil.metrics import METRICS
-    from recveil.recommenders import RANKERS
 
     known: dict[str, Measure] = {**ATTACKS, **METRICS}
-    for name in only or ():
+    for name in plan.only or ():
         if name not in known:
             raise unknown("measure", name, known)
-    if quick:
-        few = tuple(RANKERS[name] for name in QUICK_REFEREES)
-        judged: Mapping[str, Any] = {name: partial(known[name], referees=few) for name in _WITH_REFEREES if name in known}
-        known = {name: judged.get(name, m) for name, m in known.items() if name not in _NOT_QUICK}
-    names = [n for n in only if n in known] if only else [n for n in known if n not in SLOW]
-    return {name: known[name] for name in names}
+    if plan.quick:
+        from recveil.recommenders import RANKERS, RATERS
+
+        rankers = tuple(RANKERS[name] for name in QUICK_RANKERS)
+        raters = tuple(RATERS[name] for name in QUICK_RATERS)
+        few: dict[str, dict[str, Any]] = {
+            **{name: {"referees": rankers} for name in ("lift", "ranking", "exposure", "damage")},
+            "ratings": {"raters": raters},
+            AGREEMENT: {"rankers": rankers, "raters": raters},
+        }
+        known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}
+    return {name: known[name] for name in (plan.only or known)}
 
 
-_WITH_REFEREES = ("lift", "ranking", "exposure", "damage")
-_NOT_QUICK = ("ratings",)
-
-
-def split(data: Interactions, share: float, seed: int) -> Split:
+def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
     """The people who are released, those held out, and what the latter did before and after."""
-    rng = np.random.default_rng([seed, *b"split"])
+    rng = np.random.default_rng([*seed, *b"split"])
     train, holdout = (part.compact().over_items(data.items) for part in holdout_users(data, share, rng))
     if min(train.n_users, holdout.n_users) < FEWEST:
         raise RecveilError(
-            f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least must be held out, and as many stay"
+            f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least are held out, and {FEWEST} stay"
         )
     shown = holdout if holdout.time is not None else holdout.take(rng.permutation(len(holdout)))
     query, result = vertical(shown, 0.5)
     return Split(train, holdout, query, result)
 
 
-def _one(
-    mechanism: Mechanism,
-    parts: Split,
-    chosen: Mapping[str, Measure],
-    seed: int,
-    cache: Cache,
-    key: tuple[object, ...],
-    step: Step,
-) -> tuple[Entry, list[Measurement], list[str]]:
-    """One mechanism, released once and measured; what the cache knows is not done again."""
-    spec = text(mechanism)
-    known = {name: cache.get(*key, spec, name) for name in chosen}
-    facts = cache.get(*key, spec, "entry")
-    if facts is None or None in known.values():
-        made = release(parts.train, mechanism, seed=seed)
-        facts = Entry(spec, made.guarantee, mechanism.card(), len(made.data), made.data.n_users).record()
-        cache.put(facts, *key, spec, "entry")
-        step(spec)
-        against = trial(
-            parts.train,
-            made.data,
-            holdout=parts.holdout,
-            id_map=made.id_map,
-            query=parts.query,
-            result=parts.result,
-        )
+@dataclass(frozen=True)
+class _Job:
+    """One mechanism: released once for each split, and only if something is left to be measured."""
+
+    mechanism: Mechanism
+    splits: list[Split]
+    plan: Plan
+    cache: Cache
+    key: tuple[object, ...]
+
+    @property
+    def spec(self) -> str:
+        return text(self.mechanism)
+
+    @cached_property
+    def made(self) -> Release:
+        return release(self.splits[0].train, self.mechanism, seed=self.plan.seed)
+
+    @cached_property
+    def first(self) -> Trial:
+        return self.splits[0].trial(self.made)
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        others = [(s, release(s.train, self.mechanism, seed=self.plan.seed)) for s in self.splits[1:]]
+        return [self.first, *(s.trial(made) for s, made in others)]
+
+    @cached_property
+    def entry(self) -> Entry:
+        facts = self.cache.get(*self.key, self.spec, "entry")
+        if facts is None:
+            rows = self.made.data
+            facts = Entry(self.spec, self.made.guarantee, self.mechanism.card(), len(rows), rows.n_users).record()
+            self.cache.put(facts, *self.key, self.spec, "entry")
+        return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
+
+    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], list[str]]:
+        """Measurements, and what could not be measured, each with its reason."""
+        found: list[Measurement] = []
+        missing = []
+        step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
-            if known[name] is None:
-                known[name] = _measured(partial(measure, against, {name: function}, seed, spec))
-                cache.put(known[name], *key, spec, name)
-            step(f"{spec}: {name}")
-    else:
-        for name in ("release", *chosen):
-            step(f"{spec}: {name}")
-    numbers = [_measurement(record) for name in chosen for record in known[name]["measurements"]]
-    missing = [f"{name} of {spec}: {known[name]['why']}" for name in chosen if known[name]["why"]]
-    return _entry(facts), numbers, missing
+            key = (*self.key, self.spec, name, *([self.plan.splits] if name == AGREEMENT else []))
+            known = self.cache.get(*key)
+            if known is None:
+                known = self._measured(name, function)
+                self.cache.put(known, *key)
+            found += [Measurement(**record) for record in known["measurements"]]
+            if known["why"]:
+                missing.append(f"{name} of {self.spec}: {known['why']}")
+            step(f"{self.spec}: {name}")
+        return found, missing
 
-
-def _measured(run: Callable[[], list[Measurement]]) -> dict[str, Any]:
-    """The records of a measure; where it says in one line why it cannot be computed, that line."""
-    try:
-        return {"measurements": [m.record() for m in run()], "why": ""}
-    except RecveilError as reason:
-        return {"measurements": [], "why": str(reason)}
-
-
-def _measurement(record: Mapping[str, Any]) -> Measurement:
-    return Measurement(**record)
-
-
-def _entry(facts: Mapping[str, Any]) -> Entry:
-    return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
+    def _measured(self, name: str, function: Measure) -> dict[str, Any]:
+        """The records of a measure; where it says in one line why it cannot be computed, that line."""
+        run: Measure = function
+        if name == AGREEMENT:
+            run = lambda _, rng: function(self.trials, rng)  # type: ignore[arg-type]  # noqa: E731
+        try:
+            found = measure(self.first, {name: run}, self.plan.seed, self.spec)
+        except RecveilError as reason:
+            return {"measurements": [], "why": str(reason)}
+        return {"measurements": [m.record() for m in found], "why": ""}

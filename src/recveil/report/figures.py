@@ -8,7 +8,7 @@ from typing import Any
 from recveil.measurement import Measurement
 from recveil.report.labels import spread
 from recveil.report.pictures import INK, dress, png, series, svg
-from recveil.report.table import Entry, Report
+from recveil.report.table import ERROR, METRIC, Entry, Report
 from recveil.report.verdict import FEW
 
 FLOOR, CEILING = -0.5, 1.25  # lift is drawn within; what lies beyond stands at the edge
@@ -126,15 +126,15 @@ def curve(report: Report, width: int, height: int) -> Any:
     return dress(alt.layer(*layers), int(width - room), height)
 
 
-def slope(report: Report, entry: Entry, width: int = 130) -> Any:
+def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 110) -> Any:
     """The order of algorithms on the real data and on a release; those that change places are drawn strong."""
     import altair as alt
 
-    real, released = report.algorithms(None), report.algorithms(entry)
+    real, released = report.algorithms(None, metric), report.algorithms(entry, metric)
     names = [n for n in real if n in released]
     if len(names) < 2:
         return None
-    before, after = (_ranks({n: found[n] for n in names}) for found in (real, released))
+    before, after = (_ranks({n: found[n] for n in names}, metric) for found in (real, released))
     rows: list[dict[str, Any]] = []
     for n in names:
         moved = before[n] != after[n]
@@ -164,7 +164,8 @@ def save(report: Report, folder: str | Path) -> list[Path]:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     charts = {"frontier": frontier(report, 760, 420), "linkage": curve(report, 860, 380)}
-    charts |= {f"ranks-{report.key(e)}": slope(report, e) for e in report.entries}
+    for e in report.entries:
+        charts |= {f"ranks-{report.key(e)}-{metric}": slope(report, e, metric) for metric in (METRIC, ERROR)}
     written = []
     for name, chart in charts.items():
         if chart is not None:
@@ -200,8 +201,8 @@ def _short(m: Measurement) -> str:
     return f"{m.value:.3f}".removeprefix("0")
 
 
-def _ranks(found: dict[str, Measurement]) -> dict[str, int]:
-    order = sorted(found, key=lambda n: -found[n].value)
+def _ranks(found: dict[str, Measurement], metric: str) -> dict[str, int]:
+    order = sorted(found, key=lambda n: found[n].value, reverse=metric != ERROR)
     return {name: place + 1 for place, name in enumerate(order)}
 
 

@@ -11,16 +11,16 @@ from recveil.report import figures
 from recveil.report.methods import methods
 from recveil.report.pictures import inline
 from recveil.report.sheets import SHEETS, Sheet, describe, interval, number, sheet
-from recveil.report.table import METRIC, Entry, Report, short
+from recveil.report.table import ERROR, METRIC, Entry, Report, short
 from recveil.report.verdict import (
     STATUS,
-    attack_sentence,
     best,
     headline,
     percent,
     privacy,
+    rating_sentence,
+    sentence,
     utility,
-    utility_sentence,
 )
 
 
@@ -71,7 +71,7 @@ def _verdict(report: Report) -> str:
     lines = [f"<h1>{_(headline(report))}</h1>"]
     for entry in shown:
         lead = "" if chosen else f"{_key(report, entry)} <b>{_(entry.spec)}</b>: "
-        lines.append(f"<p>{lead}{_(attack_sentence(report, entry))} {_(utility_sentence(report, entry))}</p>")
+        lines.append(f"<p>{lead}{_(sentence(report, entry))}</p>")
     if chosen:
         lines.append(f'<p class="aside">Its promise ({_(STATUS[chosen.guarantee.status])}): '
                      f"{_(chosen.guarantee.sentence)}</p>")  # fmt: skip
@@ -109,7 +109,7 @@ def _cards(report: Report) -> str:
             f"<header>{_key(report, entry)}<h3>{_spec(entry)}</h3>{flag}</header>"
             + _meter("attacker finds", found, privacy(found))
             + _meter("recommender keeps", lift, utility(lift), hollow=True)
-            + f"<p>{_(entry.done)}</p>"
+            + f"<p>{_(rating_sentence(report, entry))}</p><p>{_(entry.done)}</p>"
             + f'<p class="status">Promise: {promise}</p></article>'
         )
     lead = (
@@ -180,22 +180,27 @@ def _curve(report: Report) -> str:
 def _slopes(report: Report) -> str:
     parts = []
     for entry in report.entries:
-        picture = figures.slope(report, entry)
-        if picture is None:
-            continue
-        agreed = report.named("agreement", entry.spec)
-        says = f"Kendall's tau {number(agreed[0])} {interval(agreed[0])}" if agreed else ""
-        label = f"Order of algorithms on the real data and on {entry.spec}"
-        parts.append(
-            f"<div><h3>{_key(report, entry)}<span>{_spec(entry)}</span></h3><p>{_(says)}</p>"
-            f"<figure>{inline(picture, label)}</figure></div>"
-        )
+        shown = []
+        for metric in (METRIC, ERROR):
+            picture = figures.slope(report, entry, metric)
+            if picture is not None:
+                label = f"Order of algorithms by {metric} on the real data and on {entry.spec}"
+                shown.append(f"<p>{_tau(report, entry, metric)}</p><figure>{inline(picture, label)}</figure>")
+        if shown:
+            parts.append(f"<div><h3>{_key(report, entry)}<span>{_spec(entry)}</span></h3>{''.join(shown)}</div>")
     lead = (
-        f"If outsiders choose an algorithm on the release, do they choose right? Algorithms by {METRIC.upper()}, "
-        "best on top; those that change places are drawn strong and carry an arrow."
+        "If outsiders choose an algorithm on the release, do they choose right? Best on top, by the quality of lists "
+        "(NDCG) and, where there are ratings, by the error of predictions (RMSE). Those that change places are drawn "
+        "strong and carry an arrow; tau counts pairs within noise as ties, so a small change may not move it."
     )
     body = f'<div class="slopes">{"".join(parts)}</div>' if parts else ""
     return _section("ranks", "The order of algorithms", lead, body)
+
+
+def _tau(report: Report, entry: Entry, metric: str) -> str:
+    name = {METRIC: "Lists", ERROR: "Ratings"}[metric]
+    agreed = [m for m in report.named("agreement", entry.spec) if str(m.params.get("by", metric)).startswith(metric)]
+    return f"{name}: Kendall's tau {number(agreed[0])} {interval(agreed[0])}" if agreed else name
 
 
 # --- tables ---------------------------------------------------------------------------------------------------

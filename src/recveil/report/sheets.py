@@ -42,13 +42,13 @@ class Sheet:
 
 def kind(m: Measurement) -> str:
     """Which sheet a measurement belongs to."""
-    if m.name == "linkage":
+    if "known" in m.params:
         return "linkage"
     if m.name.startswith(ATTACKS):
         return "attacks"
     if "group" in m.params:
         return "groups"
-    if m.name in ("lift", "advantage"):
+    if m.name == "lift":
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 
@@ -84,6 +84,8 @@ def detail(params: Mapping[str, Any], report: Report) -> str:
         words.append(_known(report, params.pop("known"), "" if drawn == "random" else f"{drawn} "))
         if params.pop("ratings", False):
             words.append("with ratings")
+    if params.get("referee") == "all":
+        params["referee"] = "all together"
     words += [str(params.pop(name)) for name in ("attacker", "referee", "group") if name in params]
     words += [f"{name} {value}" for name, value in params.items()]  # n 10, score nearest
     return ", ".join(words)

@@ -11,7 +11,8 @@ from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
-METRIC = "ndcg"  # by which referees are ranked
+METRIC = "ndcg"  # by which lists are judged
+ERROR = "rmse"  # by which predicted ratings are judged
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,19 @@ class Report:
         judge = self.judge()
         return next((m for m in self.named(name, entry.spec) if m.params.get("referee") == judge), None)
 
-    def algorithms(self, entry: Entry | None) -> dict[str, Measurement]:
+    def rating(self, entry: Entry) -> tuple[Measurement, Measurement] | None:
+        """The error of predicted ratings on the real data and on a release, by the best rater on the real data."""
+        real, released = self.algorithms(None, ERROR), self.algorithms(entry, ERROR)
+        judge = min(real, key=lambda name: real[name].value, default=None)
+        return (real[judge], released[judge]) if judge in real and judge in released else None
+
+    def algorithms(self, entry: Entry | None, metric: str = METRIC) -> dict[str, Measurement]:
         """What each referee reaches on a release, or on the real data; most-popular is not one of them."""
         source = "real" if entry is None else "release"
         return {
             m.params["referee"]: m
             for m in self.measurements
-            if m.name == METRIC
+            if m.name == metric
             and m.params.get("trained_on") == source
             and m.params["referee"] != "most-popular"
             and entry in (None, self._entry(m.mechanism))

@@ -93,8 +93,20 @@ def utility_sentence(report: Report, entry: Entry) -> str:
     return f"A recommender trained on this release {keeps}."
 
 
+def rating_sentence(report: Report, entry: Entry) -> str:
+    """How far predicted ratings are off; nothing where there are no ratings."""
+    pair = report.rating(entry)
+    if pair is None:
+        return ""
+    real, released = pair
+    off = f"{released.value:.2f} [{released.low:.2f}, {released.high:.2f}]"
+    return f"Ratings predicted from it are off by {off} (RMSE), from the real data by {real.value:.2f}."
+
+
 def sentence(report: Report, entry: Entry) -> str:
-    return f"{attack_sentence(report, entry)} {utility_sentence(report, entry)}"
+    """All that the verdict says of a release."""
+    parts = (attack_sentence(report, entry), utility_sentence(report, entry), rating_sentence(report, entry))
+    return " ".join(filter(None, parts))
 
 
 def best(report: Report) -> Entry | None:
