@@ -86,7 +86,7 @@ def invented(mechanisms: int = len(MECHANISMS), lift: bool = True) -> Report:
     found: list[Measurement] = []
     for spec, rise, keeps, _ in chosen:
         found += linkage(spec, rise)
-        area = around("membership", 0.5 + min(0.45, rise * 2), 0.02, spec, score="nearest")
+        area = around("membership-auc", 0.5 + min(0.45, rise * 2), 0.02, spec, score="distance")
         found += [replace(area, control=0.5, chance=0.5), *utility(spec, keeps, lift)]
     done = "User ids were replaced by random tokens. Every row of every person is as it was."
     return Report(

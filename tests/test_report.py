@@ -55,6 +55,8 @@ def test_the_verdict_speaks_as_promised() -> None:
     says = sentence(report, entry(report, "mbrw"))
     assert says == (
         "An attacker who knows 4 films of a viewer finds her record with 13% [11, 14]; on data she is not in: 0.1%. "
+        "Whether she is in the data at all can be guessed better than by a coin toss (AUC 0.54 [0.52, 0.56]; a "
+        "coin toss has 0.50). "
         "A recommender trained on this release keeps 59% [53, 65] of what the real data teach beyond popularity."
     )
     assert "with the ratings, finds" in sentence(report, entry(report, "pseudonymise"))
@@ -170,7 +172,9 @@ def test_the_page_stands_with_few_mechanisms_and_few_measurements(mechanisms: in
 def test_figures_as_files(tmp_path: Path) -> None:
     written = figures.save(invented(2), tmp_path)
     assert sorted(p.name for p in written) == sorted(
-        f"{name}.{suffix}" for name in ("frontier", "linkage", "ranks-A-ndcg", "ranks-B-ndcg") for suffix in ("svg", "png")
+        f"{name}.{suffix}"
+        for name in ("frontier", "linkage", "ranks-A-ndcg", "ranks-B-ndcg")
+        for suffix in ("svg", "png")
     )
     assert (tmp_path / "frontier.png").read_bytes().startswith(b"\x89PNG")
     drawing = (tmp_path / "frontier.svg").read_text(encoding="utf-8")

@@ -48,6 +48,7 @@ PURPOSE = {
     "microaggregation": "For small groups of alike people: each value stands for at least k persons.",
     "laplace-ratings": "A baseline: noise on the values alone; who rated what stays readable.",
 }
+REQUIRED = {"dp-streams": ":epsilon=4,delta=1e-6"}  # parameters without a default, for a first look
 _KINDS = {  # what a mechanism is made for, where that is narrower than what it can run on
     "mbrw": ("clicks", "sessions", "ratings"),
     "dp-streams": ("clicks", "sessions", "ratings"),
@@ -73,24 +74,16 @@ def _one(name: str, mechanism: type[Mechanism], data: Interactions) -> Advice:
 
 
 def fitting(data: Interactions) -> list[str]:
-    """Specs of every mechanism of the catalogue that can run on these data, with the parameters it must be told."""
-    specs = []
-    for name, mechanism in MECHANISMS.items():
-        if not _one(name, mechanism, data).fits:
-            continue
-        spec = name + _REQUIRED.get(name, "")
-        try:
-            _made(spec).fits(data)
-        except RecveilError:
-            continue
-        specs.append(spec)
-    return specs
-
-
-_REQUIRED: dict[str, str] = {"dp-streams": ":epsilon=4,delta=1e-6"}
-
-
-def _made(spec: str) -> Mechanism:
+    """Specs of every mechanism of the catalogue that fits these data, with the parameters that it must be told."""
     from recveil.spec import parse
 
-    return parse(spec)
+    specs = []
+    for name, mechanism in MECHANISMS.items():
+        spec = name + REQUIRED.get(name, "")
+        if _one(name, mechanism, data).fits:
+            try:
+                parse(spec).fits(data)
+            except RecveilError:
+                continue
+            specs.append(spec)
+    return specs

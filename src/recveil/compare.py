@@ -182,7 +182,9 @@ class _Job:
         facts = self.cache.get(*self.key, self.spec, "entry")
         if facts is None:
             rows = self.made.data
-            facts = Entry(self.spec, self.made.guarantee, self.mechanism.card(), len(rows), rows.n_users).record()
+            facts = Entry(
+                self.spec, self.made.guarantee, _first(self.mechanism.card()), len(rows), rows.n_users
+            ).record()
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
 
@@ -213,3 +215,8 @@ class _Job:
         except RecveilError as reason:
             return {"measurements": [], "why": str(reason)}
         return {"measurements": [m.record() for m in found], "why": ""}
+
+
+def _first(card: str) -> str:
+    """The first paragraph of a card: what was done."""
+    return " ".join(card.split("\n\n")[0].split())

@@ -126,7 +126,7 @@ def curve(report: Report, width: int, height: int) -> Any:
     return dress(alt.layer(*layers), int(width - room), height)
 
 
-def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 110) -> Any:
+def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 90) -> Any:
     """The order of algorithms on the real data and on a release; those that change places are drawn strong."""
     import altair as alt
 

@@ -15,6 +15,7 @@ from recveil.report.table import ERROR, METRIC, Entry, Report, short
 from recveil.report.verdict import (
     STATUS,
     best,
+    closest,
     headline,
     percent,
     privacy,
@@ -58,8 +59,10 @@ def _kicker(report: Report) -> str:
     data, words = report.data, report.words
     facts = [f"<b>recveil</b> comparison of releases of {_(data.get('source', 'these data'))}"]
     if "rows" in data:
-        facts.append(f"{data['rows']:,} {_(data['kind'])} rows, {data['users']:,} {_(words.people)}, "
-                     f"{data['items']:,} {_(words.items)}")  # fmt: skip
+        what = "clicks" if data["kind"] == "sessions" else data["kind"]
+        facts.append(
+            f"{data['rows']:,} {_(what)} of {data['items']:,} {_(words.items)} by {data['users']:,} {_(words.people)}"
+        )
     if "held_out" in report.meta:
         facts.append(f"{report.meta['held_out']:,} {_(words.people)} held out as strangers and judges")
     return '<div class="kicker">' + "".join(f"<span>{f}</span>" for f in facts) + "</div>"
@@ -67,14 +70,13 @@ def _kicker(report: Report) -> str:
 
 def _verdict(report: Report) -> str:
     chosen = best(report)
-    shown = [chosen] if chosen else list(report.entries[:1])
+    shown = chosen or closest(report)
     lines = [f"<h1>{_(headline(report))}</h1>"]
-    for entry in shown:
-        lead = "" if chosen else f"{_key(report, entry)} <b>{_(entry.spec)}</b>: "
-        lines.append(f"<p>{lead}{_(sentence(report, entry))}</p>")
-    if chosen:
-        lines.append(f'<p class="aside">Its promise ({_(STATUS[chosen.guarantee.status])}): '
-                     f"{_(chosen.guarantee.sentence)}</p>")  # fmt: skip
+    if shown is not None:
+        lead = "" if chosen else f"The closest is {_key(report, shown)} <b>{_(shown.spec)}</b>. "
+        lines.append(f"<p>{lead}{_(sentence(report, shown))}</p>")
+        promise = f"Its promise ({STATUS[shown.guarantee.status]}): {shown.guarantee.sentence}"
+        lines.append(f'<p class="aside">{_(promise)}</p>')
     lines.append(
         '<p class="aside">An attack that fails proves nothing about the next one; only a proved guarantee does. '
         "Every number below stands with its 95% interval.</p>"

@@ -65,13 +65,14 @@ def sheet(report: Report, name: str) -> Sheet:
 
 
 def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tuple[Row, ...]:
-    found: dict[tuple[str, str], dict[str | None, Measurement]] = {}
+    found: dict[str, dict[str, dict[str | None, Measurement]]] = {}  # by title, so that like stands with like
     for title, says, m in named:
         real = m.params.get("trained_on") == "real"
-        found.setdefault((title, says), {})[None if real else m.mechanism] = m
+        found.setdefault(title, {}).setdefault(says, {})[None if real else m.mechanism] = m
     return tuple(
         Row(title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries))
-        for (title, says), of in found.items()
+        for title, rows in found.items()
+        for says, of in rows.items()
     )
 
 
@@ -86,6 +87,8 @@ def detail(params: Mapping[str, Any], report: Report) -> str:
             words.append("with ratings")
     if params.get("referee") == "all":
         params["referee"] = "all together"
+    if {"metric", "n"} <= set(params):
+        words.append(f"{params.pop('metric')}@{params.pop('n')}")
     words += [str(params.pop(name)) for name in ("attacker", "referee", "group") if name in params]
     words += [f"{name} {value}" for name, value in params.items()]  # n 10, score nearest
     return ", ".join(words)

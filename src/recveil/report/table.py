@@ -111,6 +111,10 @@ class Report:
         """How many people the attacker of the verdict finds."""
         return min(self.linkage(entry), key=lambda m: abs(m.params["known"] - HEADLINE_KNOWN), default=None)
 
+    def membership(self, entry: Entry) -> Measurement | None:
+        """The strongest attack on whether a person is in the data at all."""
+        return max(self.named("membership-auc", entry.spec), key=lambda m: m.value, default=None)
+
     def judge(self) -> str | None:
         """The referee of the verdict: the best on the real data, so that no release has a say in the choice."""
         real = self.algorithms(None)

@@ -7,6 +7,7 @@ from recveil.report.table import Entry, Report
 
 FEW = 0.10  # fewer than one in ten found: the attacker mostly fails
 MOST = 0.50
+MEMBERSHIP = 0.75  # an AUC from which on membership counts as told
 
 STATUS = {
     "proved": "proved",
@@ -103,22 +104,48 @@ def rating_sentence(report: Report, entry: Entry) -> str:
     return f"Ratings predicted from it are off by {off} (RMSE), from the real data by {real.value:.2f}."
 
 
+def membership_sentence(report: Report, entry: Entry) -> str:
+    """Whether it can be told that a person was in the data at all; nothing where that was not measured."""
+    m = report.membership(entry)
+    if m is None:
+        return ""
+    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
+    if m.low <= 0.5:
+        return f"Whether she is in the data cannot be told by our attacks ({area}; a coin toss has 0.50)."
+    how = "can be told" if m.low > MEMBERSHIP else "can be guessed better than by a coin toss"
+    return f"Whether she is in the data at all {how} ({area}; a coin toss has 0.50)."
+
+
 def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
-    parts = (attack_sentence(report, entry), utility_sentence(report, entry), rating_sentence(report, entry))
-    return " ".join(filter(None, parts))
+    parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence)
+    return " ".join(filter(None, (part(report, entry) for part in parts)))
+
+
+def hides(report: Report, entry: Entry) -> bool:
+    """Few are found, and that somebody is in the data cannot be told for sure."""
+    found, member = report.found(entry), report.membership(entry)
+    if found is None or (member is not None and member.low > MEMBERSHIP):
+        return False
+    return found.high <= FEW or not beyond_strangers(found)
+
+
+def teaches(report: Report, entry: Entry) -> bool:
+    """A recommender learns something certain from it, beyond popularity."""
+    lift = report.lift(entry)
+    return lift is not None and lift.low > 0
 
 
 def best(report: Report) -> Entry | None:
-    """Of the releases in which few are found and something is learned, the one that teaches most."""
-    fit = []
-    for entry in report.entries:
-        found, lift = report.found(entry), report.lift(entry)
-        if found is None or lift is None or lift.low <= 0:
-            continue
-        if found.high <= FEW or not beyond_strangers(found):
-            fit.append((lift.value, entry))
+    """Of the releases that hide people and teach, the one that teaches most."""
+    fit = [(m.value, e) for e in report.entries if hides(report, e) and teaches(report, e) and (m := report.lift(e))]
     return max(fit, key=lambda pair: pair[0])[1] if fit else None
+
+
+def closest(report: Report) -> Entry | None:
+    """Where no release does both: of those that teach, the one in which fewest are found."""
+    fit = [(m.value, e) for e in report.entries if teaches(report, e) and (m := report.found(e))]
+    return min(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
 def headline(report: Report) -> str:
