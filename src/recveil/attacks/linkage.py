@@ -23,7 +23,7 @@ from recveil.errors import RecveilError, unknown
 from recveil.intervals import share, wilson
 from recveil.kernels import linkage as kernel
 from recveil.kernels.similarity import cosines
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Attacker = Literal["intersection", "score"]
 ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")
@@ -85,7 +85,7 @@ def linkage(
                 for side, facts in zip((members, others), knows, strict=False)
                 if side
             ]
-            params = {"ratings": rated, "items": items, "attacker": attacker}
+            params: dict[str, Any] = {"ratings": rated, "items": items, "attacker": attacker}
             if rated and tolerance:
                 params["tolerance"] = tolerance
             for r in levels:
@@ -117,12 +117,10 @@ def exposure(
     return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
 
 
-def _side(
-    data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator
-) -> Side:
+def _side(data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator) -> Side:
     people = whose.people
     if not len(people):
-        raise RecveilError("nobody of the data has a record in the release")
+        raise LeftOutError("nobody of the data has a record in the release")
     chosen = rng.permutation(people)[:targets]
     return Side(data, of, whose, np.repeat(chosen, draws))
 
@@ -248,14 +246,18 @@ def _similar(
     lucky = np.tile(people, _LUCKY)
     blind = float(_reach(sides[0][0], lucky, rng.choice(crowd, size=len(lucky)), released, params["theta"]).mean())
     value = float(hits.mean())
+    words = "share of people for whom the record picked is at least this similar to theirs"
+    low, high = wilson(value * len(people), len(people))
+    if control is not None and low <= control:
+        words += "; no better than on people who are not in the data"
     return measured(
         "theta-omega",
-        (value, *wilson(value * len(people), len(people))),
+        (value, low, high),
         len(people),
         chance=blind,
         control=control,
         params=params,
-        note="share of people for whom the record picked is at least this similar to theirs",
+        note=words,
     )
 
 
@@ -263,10 +265,13 @@ def _reach(
     side: Side, people: NDArray[np.int64], picks: NDArray[np.int64], released: Records, theta: float
 ) -> NDArray[np.float64]:
     pairs = np.stack([people, picks], axis=1)
-    return (cosines(*side.records.sets, *released.sets, pairs) >= theta - 1e-12).astype(np.float64)
+    cosine = cosines(*side.records.sets, *released.sets, pairs)
+    return np.asarray(cosine >= theta - 1e-12, dtype=np.float64)
 
 
-def _per_person(people: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _per_person(
+    people: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The mean over the draws of each person who has any."""
     able = np.isfinite(values)
     who, place = np.unique(people[able], return_inverse=True)

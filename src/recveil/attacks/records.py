@@ -48,7 +48,8 @@ class Records:
         """The rows of the given records, one record after the other."""
         lengths = self.lengths[wanted]
         first = np.cumsum(lengths) - lengths
-        return np.arange(int(lengths.sum())) + np.repeat(self.starts[wanted] - first, lengths)
+        rows: NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(self.starts[wanted] - first, lengths)
+        return rows
 
     def popularity(self) -> NDArray[np.int64]:
         """How many records hold each item."""
@@ -78,7 +79,8 @@ def last_of_pairs(rows: Interactions) -> NDArray[np.int64]:
     """The last row of every pair of user and item, by user and item."""
     pair = rows.user.astype(np.int64) * rows.n_items + rows.item
     order = np.argsort(pair, kind="stable")
-    return order[np.append(pair[order][1:] != pair[order][:-1], True)]
+    last: NDArray[np.int64] = order[np.append(pair[order][1:] != pair[order][:-1], True)]
+    return last
 
 
 def postings(of: Records) -> Postings:

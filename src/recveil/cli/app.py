@@ -10,9 +10,11 @@ from typing import Annotated
 
 import typer
 
+from recveil.cli.assess import assess
 from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
+from recveil.cli.measure import measure
 from recveil.cli.release import release
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError
@@ -26,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (compare, demo, inspect, release, verify):
+for command in (assess, compare, demo, inspect, measure, release, verify):
     app.command()(command)
 
 
