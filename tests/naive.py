@@ -97,3 +97,50 @@ def eccentricity(scores: list[float]) -> float:
     mean = sum(scores) / len(scores)
     deviation = math.sqrt(sum((s - mean) ** 2 for s in scores) / len(scores))
     return (top - second) / deviation if deviation else 0.0
+
+
+def top_n(scores: list[list[float]], seen: list[set[int]], n: int) -> list[list[int]]:
+    lists = []
+    for row, hidden in zip(scores, seen, strict=True):
+        candidates = [(-s, i) for i, s in enumerate(row) if i not in hidden and s != float("-inf")]
+        best = [i for _, i in sorted(candidates)[:n]]
+        lists.append(best + [-1] * (n - len(best)))
+    return lists
+
+
+def grade(ranked: list[int], relevant: set[int], n: int) -> tuple[float, float, float, float]:
+    """Precision, recall, NDCG and average precision of the first n."""
+    hits = [item in relevant for item in ranked[:n]]
+    gain = sum(1 / math.log2(k + 2) for k, hit in enumerate(hits) if hit)
+    ideal = sum(1 / math.log2(k + 2) for k in range(min(n, len(relevant))))
+    precisions = [sum(hits[: k + 1]) / (k + 1) for k, hit in enumerate(hits) if hit]
+    return sum(hits) / n, sum(hits) / len(relevant), gain / ideal, sum(precisions) / len(relevant)
+
+
+def auc(scores: list[float], seen: set[int], relevant: set[int]) -> float:
+    wanted = [s for i, s in enumerate(scores) if i in relevant - seen]
+    others = [s for i, s in enumerate(scores) if i not in relevant | seen]
+    won = sum((a > b) + (a == b) / 2 for a in wanted for b in others)
+    return won / (len(wanted) * len(others)) if wanted and others else float("nan")
+
+
+def fold_in(
+    history: list[int],
+    V: list[list[float]],
+    bias: list[float],
+    epochs: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> list[float]:
+    """Steps of BPR for one person with the items fixed; `words` are her random words."""
+    u = [0.0] * len(V[0])
+    for _ in range(epochs):
+        for i in history:
+            j = below(words, len(V))
+            if j in history:
+                continue
+            gap = bias[i] - bias[j] + sum(x * (a - b) for x, a, b in zip(u, V[i], V[j], strict=True))
+            z = 1 / (1 + math.exp(gap))
+            u = [x + rate * (z * (a - b) - penalty * x) for x, a, b in zip(u, V[i], V[j], strict=True)]
+    return u

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -40,7 +41,8 @@ class Cache:
             part.write_text(json.dumps(document), encoding="utf-8")
             part.replace(path)
         except OSError:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
 
     def _path(self, key: Sequence[object]) -> Path:
         assert self.folder is not None

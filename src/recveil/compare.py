@@ -29,6 +29,7 @@ from recveil.splits import holdout_users, vertical
 FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
 QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
+NOT_QUICK = ("sequences", "latent")
 AGREEMENT = "agreement"  # the one measure that looks at several splits together
 
 
@@ -134,7 +135,8 @@ def measures(plan: Plan) -> dict[str, Measure]:
             AGREEMENT: {"rankers": rankers, "raters": raters},
         }
         known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}
-    return {name: known[name] for name in (plan.only or known)}
+    names = plan.only or [name for name in known if not (plan.quick and name in NOT_QUICK)]
+    return {name: known[name] for name in names}
 
 
 def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:

@@ -17,7 +17,7 @@ from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.measurement import Measurement, Trial
 from recveil.metrics.ranking import N, arms
-from recveil.metrics.ratings import JUDGES, errors
+from recveil.metrics.ratings import JUDGES, able, errors
 from recveil.recommenders import RANKERS
 from recveil.recommenders.ranker import Ranker
 from recveil.recommenders.rater import Rater
@@ -63,7 +63,8 @@ def agreement(
     rated = all(
         d is not None and d.rating is not None for t in trials for d in (t.train, t.released, t.query, t.result)
     )
-    if rated and len(raters) > 1:
+    raters = [r for r in raters if all(r in able(raters, t) for t in trials)] if rated else []
+    if len(raters) > 1:
         found += _measured(_rated(trials, raters), rng, "rmse", len(raters), len(trials))
     return found
 

@@ -6,10 +6,12 @@ with the person's own row of U.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from recveil.data import Floats
+from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import Measurement, Trial
 
@@ -26,20 +28,21 @@ def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Mea
     if not len(records) or rank < 1:
         return []
     owner = trial.owner[records]
-    real, released = tastes(trial, rank, int(rng.integers(2**31)))
+    real, S, Vt = reduced(trial.train, rank)
+    released = (trial.released.matrix(binary=True) @ Vt.T) / S
     cosine = _cosine(real[owner], released[records])
     other = _cosine(real[rng.permutation(owner)], released[records])
     estimate = bootstrap_mean(cosine, rng)
     return [Measurement("latent", *estimate, n=len(records), chance=float(other.mean()), params={"rank": rank})]
 
 
-def tastes(trial: Trial, rank: int, seed: int) -> tuple[Floats, Floats]:
-    """Rows of U for the real users, and the released users folded in."""
-    A, other = trial.train.matrix(binary=True), trial.released.matrix(binary=True)
-    start = np.random.default_rng(seed).standard_normal(min(A.shape))
-    U, S, Vt = svds(A, k=rank, v0=start)
+@lru_cache(maxsize=4)
+def reduced(train: Interactions, rank: int) -> tuple[Floats, Floats, Floats]:
+    """U, S and V' of the real matrix; remembered, because every release is compared with the same people."""
+    A = train.matrix(binary=True)
+    U, S, Vt = svds(A, k=rank, v0=np.random.default_rng(0).standard_normal(min(A.shape)))
     solid = 1e-9 * S.max() < S
-    return U[:, solid], (other @ Vt[solid].T) / S[solid]
+    return U[:, solid], S[solid], Vt[solid]
 
 
 def _cosine(a: Floats, b: Floats) -> Floats:

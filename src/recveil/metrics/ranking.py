@@ -86,7 +86,8 @@ def outcome(
     ranker: Ranker, data: Interactions, query: Interactions, result: Interactions, like: float | None, n: int, seed: int
 ) -> Outcome:
     """Fit a ranker and evaluate it. Remembered per data object: the real data are judged once for all releases."""
-    return evaluate(ranker.fit(data, seed), query, relevant(query, result, like), n)
+    judge = ranker if len(data) else POPULAR  # of nothing nothing can be learned: its lists are empty
+    return evaluate(judge.fit(data, seed), query, relevant(query, result, like), n)
 
 
 def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Outcome] | None:

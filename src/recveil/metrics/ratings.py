@@ -13,9 +13,10 @@ from recveil.intervals import bootstrap
 from recveil.measurement import Measurement, Trial
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
-from recveil.recommenders.rater import Rater
+from recveil.recommenders.rater import Rater, feasible
 
 SLOW = "svd++"
+WORTH_A_PROCESS = 50_000  # rows; below, starting one takes longer than the raters do
 JUDGES: tuple[Rater, ...] = tuple(r for name, r in RATERS.items() if name != SLOW)
 
 
@@ -36,6 +37,7 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
         return []
     if any(part.rating is None for part in (trial.train, trial.released, query, result)):
         return []
+    raters = able(raters, trial)
     people, user = np.unique(result.user, return_inverse=True)
     count = np.bincount(user)
     found: list[Measurement] = []
@@ -48,6 +50,12 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
     return found
 
 
+def able(raters: Sequence[Rater], trial: Trial) -> tuple[Rater, ...]:
+    """The raters that can be fitted to both the release and the real data, with the test people, within memory."""
+    both = [join(data, trial.query)[0] for data in (trial.released, trial.train) if trial.query is not None]
+    return tuple(r for r in raters if feasible(r, *both))
+
+
 @lru_cache(maxsize=32)
 def errors(
     raters: tuple[Rater, ...], data: Interactions, query: Interactions, result: Interactions, seed: int
@@ -58,7 +66,8 @@ def errors(
     """
     joined, first = join(data, query)
     users = result.user + np.int32(first)
-    guess = extra("joblib").Parallel(n_jobs=min(len(raters), 2))(
+    side_by_side = 1 if len(joined) < WORTH_A_PROCESS else -1
+    guess = extra("joblib").Parallel(n_jobs=side_by_side)(
         extra("joblib").delayed(_predict)(rater, joined, users, result.item, seed) for rater in raters
     )
     return {rater.name: g - result.rating for rater, g in zip(raters, guess, strict=True)}

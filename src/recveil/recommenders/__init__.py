@@ -24,7 +24,7 @@ RANKERS: dict[str, Ranker] = {
     )
 }
 
-_NEAR = {"name": "pearson_baseline", "shrinkage": 100}
+_NEAR = {"name": "pearson_baseline", "shrinkage": 200}
 
 RATERS: dict[str, Rater] = {
     r.name: r
@@ -34,10 +34,10 @@ RATERS: dict[str, Rater] = {
         Surprise("item-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": False}}),
         Surprise("user-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": True}}),
         Surprise("slope-one", "SlopeOne"),
-        Surprise("co-clustering", "CoClustering", {"n_cltr_u": 3, "n_cltr_i": 3, "n_epochs": 20}),
-        Surprise("mf", "SVD", {"n_factors": 100, "n_epochs": 30, "biased": False}),
-        Surprise("biased-mf", "SVD", {"n_factors": 100, "n_epochs": 30}),
-        Surprise("svd++", "SVDpp", {"n_factors": 20, "n_epochs": 20}),
+        Surprise("co-clustering", "CoClustering", {"n_cltr_u": 3, "n_cltr_i": 2, "n_epochs": 40}),
+        Surprise("mf", "SVD", {"n_factors": 100, "n_epochs": 60, "lr_all": 0.005, "reg_all": 0.1, "biased": False}),
+        Surprise("biased-mf", "SVD", {"n_factors": 100, "n_epochs": 30, "lr_all": 0.01, "reg_all": 0.1}),
+        Surprise("svd++", "SVDpp", {"n_factors": 20, "n_epochs": 40, "reg_all": 0.1}),
     )
 }
 

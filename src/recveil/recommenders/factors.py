@@ -23,8 +23,8 @@ class BPR:
 
     name: ClassVar[str] = "bpr-mf"
     factors: int = 32
-    rate: float = 0.01
-    penalty: float = 0.01
+    rate: float = 0.03
+    penalty: float = 0.02
     epochs: int = 100
 
     def fit(self, train: Interactions, seed: int) -> Pairwise:
@@ -89,8 +89,8 @@ class WRMF:
 
     name: ClassVar[str] = "wrmf"
     factors: int = 64
-    penalty: float = 0.01
-    weight: float = 1.0
+    penalty: float = 30.0
+    weight: float = 5.0
     iterations: int = 15
 
     def fit(self, train: Interactions, seed: int) -> Weighted:

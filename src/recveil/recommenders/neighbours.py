@@ -22,7 +22,7 @@ class ItemKNN:
     """
 
     name: ClassVar[str] = "item-knn"
-    k: int = 50
+    k: int = 10
 
     def fit(self, train: Interactions, seed: int) -> ItemNeighbours:
         nearest = extra("implicit.nearest_neighbours")

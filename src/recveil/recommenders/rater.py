@@ -13,6 +13,8 @@ from recveil.data import By, Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.recommenders.ranker import extra
 
+MEMORY = 4.0  # gigabytes that one rater may take
+
 
 class Predictor(Protocol):
     """A fitted rater."""
@@ -70,6 +72,10 @@ class Surprise:
     seedable: ClassVar[frozenset[str]] = frozenset({"SVD", "SVDpp", "CoClustering"})
 
     def fit(self, train: Interactions, seed: int) -> Fitted:
+        if self.gigabytes(train) > MEMORY:
+            raise RecveilError(
+                f"{self.name} of surprise compares all pairs and would need {self.gigabytes(train):.0f} GB here"
+            )
         options = dict(self.options)
         if self.algorithm in self.seedable:
             options["random_state"] = seed
@@ -79,6 +85,13 @@ class Surprise:
         model.fit(_trainset(train))
         return Fitted(model)
 
+    def gigabytes(self, train: Interactions) -> float:
+        """What the table of all pairs of users or items takes, where the algorithm makes one."""
+        if self.algorithm.startswith("KNN"):
+            side = train.n_users if self.options.get("sim_options", {}).get("user_based", True) else train.n_items
+            return 4 * 8 * side**2 / 1e9  # surprise adds up four such tables on the way
+        return 2 * 8 * train.n_items**2 / 1e9 if self.algorithm == "SlopeOne" else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -87,6 +100,11 @@ class Fitted:
     def predict(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         predict = self.model.predict
         return np.array([predict(u, i).est for u, i in zip(users.tolist(), items.tolist(), strict=True)])
+
+
+def feasible(rater: Rater, *data: Interactions) -> bool:
+    """Whether the rater can be fitted to each of these data within memory."""
+    return not isinstance(rater, Surprise) or all(rater.gigabytes(d) <= MEMORY for d in data)
 
 
 def rated(data: Interactions) -> Floats:
