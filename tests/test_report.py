@@ -43,7 +43,9 @@ def test_labels_follow_the_interval_not_the_value() -> None:
     assert privacy(linked(0.6, 0.5, 0.7, control=0.001)) == "finds most"
     assert privacy(linked(0.6, 0.49, 0.7, control=0.001)) == "finds some"
     assert privacy(linked(0.05, 0.02, 0.09, control=0.001)) == "finds few"
-    assert privacy(linked(0.05, 0.02, 0.09, control=0.03)) == "no better than on strangers"
+    assert privacy(linked(0.05, 0.02, 0.09, control=0.03)) == "finds few"  # claims on strangers are no excuse
+    assert privacy(linked(0.15, 0.12, 0.17, control=0.19, chance=0.001)) == "finds some"
+    assert privacy(linked(0.002, 0.0, 0.01, control=0.0, chance=0.001)) == "no better than a blind guess"
     assert privacy(None) == "not measured"
     assert utility(Measurement("lift", 0.1, -0.01, 0.2, 9)) == "no better than most-popular"
     assert utility(Measurement("lift", -0.1, -0.2, -0.05, 9)) == "worse than most-popular"

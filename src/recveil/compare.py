@@ -185,7 +185,7 @@ class _Job:
         if facts is None:
             rows = self.made.data
             facts = Entry(
-                self.spec, self.made.guarantee, _first(self.mechanism.card()), len(rows), rows.n_users
+                self.spec, self.made.guarantee, _first(self.made.mechanism.card()), len(rows), rows.n_users
             ).record()
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})

@@ -28,7 +28,7 @@ from recveil.report.verdict import (
 def html(report: Report) -> str:
     """The whole page."""
     style = files("recveil.report").joinpath("style.css").read_text(encoding="utf-8")
-    parts = [_kicker(report), _verdict(report), _nav(), _cards(report), _frontier(report), _curve(report)]
+    parts = [_kicker(report), _verdict(report), _nav(), _frontier(report), _cards(report), _curve(report)]
     parts += [_slopes(report), _tables(report), _guarantees(report), _advice(report), _methods(report)]
     title = f"{report.data.get('source', 'data')}: {len(report.entries)} ways to release it"
     return (
@@ -85,7 +85,7 @@ def _verdict(report: Report) -> str:
 
 
 def _nav() -> str:
-    places = [("releases", "Releases"), ("frontier", "Privacy and use"), ("curve", "Linkage"), ("ranks", "Algorithms")]
+    places = [("frontier", "Privacy and use"), ("releases", "Releases"), ("curve", "Linkage"), ("ranks", "Algorithms")]
     places += [("numbers", "All numbers"), ("guarantees", "Guarantees"), ("advice", "Advice"), ("methods", "Methods")]
     return '<nav aria-label="Contents">' + "".join(f'<a href="#{a}">{t}</a>' for a, t in places) + "</nav>"
 
@@ -111,8 +111,9 @@ def _cards(report: Report) -> str:
             f"<header>{_key(report, entry)}<h3>{_spec(entry)}</h3>{flag}</header>"
             + _meter("attacker finds", found, privacy(found))
             + _meter("recommender keeps", lift, utility(lift), hollow=True)
-            + f"<p>{_(rating_sentence(report, entry))}</p><p>{_(entry.done)}</p>"
-            + f'<p class="status">Promise: {promise}</p></article>'
+            + (f"<p>{_(off)}</p>" if (off := rating_sentence(report, entry)) else "")
+            + f'<p class="status">Promise: {promise}</p>'
+            + f"<details><summary>What was done</summary><p>{_(entry.done)}</p></details></article>"
         )
     lead = (
         f"Two numbers decide: how many {_(report.words.people)} an attacker finds (short bar is good), and what a "
@@ -126,7 +127,7 @@ def _meter(name: str, m: Measurement | None, label: str, hollow: bool = False) -
     if m is None:
         return f'<div class="meter"><span>{name}</span><span class="value none">{_(label)}</span></div>'
     low, value, high = (100 * min(max(v, 0.0), 1.0) for v in (m.low, m.value, m.high))
-    control = f", strangers {percent(m.control)}" if m.control is not None else ""
+    control = f"; claimed in error of strangers: {percent(m.control)}" if m.control is not None else ""
     return (
         f'<div class="meter"><span>{name}</span>'
         f'<span class="value">{percent(m.value)} <small>{interval(m)}</small></span>'
@@ -174,7 +175,8 @@ def _curve(report: Report) -> str:
     picture = _both(report, figures.curve, (940, 380), (290, 300), label)
     lead = (
         f"The strongest of our attackers knows some {_(report.words.items)} of a {_(report.words.person)}, drawn at "
-        "random, and picks a released record. The dashed line is the same attack on people who are not in the data."
+        "random, and picks a released record. The dashed line is the same attack on people who are not in the data: "
+        "how often it claims a record in error, in the worst of the releases."
     )
     return _section("curve", "What a little knowledge finds", lead, picture and f"<figure>{picture}</figure>")
 

@@ -39,8 +39,8 @@ def methods(report: Report) -> list[tuple[str, str]]:
             f"rests on {splits} split{'s' if splits > 1 else ''}."
         ),
         "Labels": (
-            f"“Finds few”: the interval ends below {FEW:.0%}. “No better than on strangers”: it does not lie above "
-            "the control and chance. A release is “to consider” where few are found, where the AUC of membership is "
+            f"“Finds few”: the interval ends below {FEW:.0%}. “No better than a blind guess”: it does not lie above "
+            "chance. A release is “to consider” where few are found, where the AUC of membership is "
             f"not certainly above {MEMBERSHIP:g}, and where the lift's interval lies above 0; of several, the one with "
             "the highest lift."
         ),

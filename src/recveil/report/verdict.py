@@ -32,17 +32,21 @@ def with_interval(m: Measurement) -> str:
     return f"{percent(m.value)} [{low}, {high}]"
 
 
-def beyond_strangers(m: Measurement) -> bool:
-    """Does the attacker do better on people in the data than on strangers and on nothing?"""
-    return m.low > max(m.control or 0.0, m.chance or 0.0)
+def beyond_chance(m: Measurement) -> bool:
+    """Does the attacker do better than one who saw nothing?
+
+    Strangers are no yardstick here: of them it is counted how often a record is claimed in error, and an attacker who
+    finds every fifth person leaks, however many others she points at.
+    """
+    return m.low > (m.chance or 0.0)
 
 
 def privacy(m: Measurement | None) -> str:
     """How an attacker fares, as a short label."""
     if m is None:
         return "not measured"
-    if not beyond_strangers(m):
-        return "no better than on strangers"
+    if not beyond_chance(m):
+        return "no better than a blind guess"
     if m.high <= FEW:
         return "finds few"
     return "finds most" if m.low >= MOST else "finds some"
@@ -71,10 +75,12 @@ def attack_sentence(report: Report, entry: Entry) -> str:
     things = words.item if known == 1 else words.items
     knows = f"{known} {things} of a {words.person}" + (", with the ratings," if m.params.get("ratings") else "")
     says = f"An attacker who knows {knows} finds her record with {with_interval(m)}"
+    if not beyond_chance(m):
+        says += ", no better than a blind guess"
     if m.control is not None:
         says += f"; on data she is not in: {percent(m.control)}"
-    if not beyond_strangers(m):
-        says += ", so the attack does no better than on strangers"
+        if m.control > m.value / 10:
+            says += " (a record claimed in error)"
     return says + "."
 
 
@@ -127,7 +133,7 @@ def hides(report: Report, entry: Entry) -> bool:
     found, member = report.found(entry), report.membership(entry)
     if found is None or (member is not None and member.low > MEMBERSHIP):
         return False
-    return found.high <= FEW or not beyond_strangers(found)
+    return found.high <= FEW or not beyond_chance(found)
 
 
 def teaches(report: Report, entry: Entry) -> bool:
