@@ -11,15 +11,23 @@ from recveil.data import Interactions, from_ids
 from recveil.measurement import Trial, trial
 
 
-def people(n: int, seed: int, *, items: int = 80, size: int = 12, first: int = 0, uniform: bool = False) -> Interactions:
-    """n people with `size` items each, out of the half of the catalogue that they like (or out of all of it)."""
+def people(
+    n: int, seed: int, *, items: int = 80, size: int = 12, first: int = 0, uniform: bool = False
+) -> Interactions:
+    """n people with `size` items each, out of the half of the catalogue that they like (or out of all of it).
+
+    Every third one rates everything high, the next low; among `uniform` people ratings follow nothing.
+    """
     rng = np.random.default_rng(seed)
     user, item = [], []
     for u in range(n):
         half = np.arange(items) if uniform else np.arange(items // 2) + (u % 2) * (items // 2)
         user += [first + u] * size
         item += rng.choice(half, size=size, replace=False).tolist()
-    rating = rng.integers(1, 6, len(user))
+    mood = np.zeros(len(user)) if uniform else 1.5 - np.array(user) % 3
+    rating = (
+        rng.integers(1, 6, len(user)) if uniform else np.clip(np.rint(3 + mood + rng.normal(0, 0.7, len(user))), 1, 5)
+    )
     return from_ids(pl.Series(user), pl.Series(item), rating=rating, time=np.arange(len(user)))
 
 

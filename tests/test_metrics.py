@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from recveil.metrics import METRICS
 from recveil.metrics.agreement import Scores, agreement, kendall
 from recveil.metrics.damage import damage
 from recveil.metrics.exposure import coverage, gini, head, tail_share
+from recveil.metrics.latent import reduced
 from recveil.metrics.lift import lift, of
 from recveil.metrics.ranking import ranking
 from recveil.metrics.ratings import errors, join, ratings
@@ -165,8 +167,9 @@ def test_algorithms_within_noise_are_ties() -> None:
 def test_agreement_counts_a_person_once_and_asks_for_five_splits() -> None:
     trials = [trial("films", 200, seed=s) for s in range(5)]
     rng = np.random.default_rng(0)
-    (one,) = agreement(trials[:1], rng, QUICK, raters=[])
-    (five,) = agreement(trials, rng, QUICK, raters=[])
+    rankers = [RANKERS[name] for name in ("most-popular", "item-knn", "user-knn")]
+    (one,) = agreement(trials[:1], rng, rankers, raters=[])
+    (five,) = agreement(trials, rng, rankers, raters=[])
     assert one.value == five.value == 1.0
     assert "1 split only" in one.note and "only" not in five.note
     assert one.n <= 50 < five.n <= 200
@@ -202,6 +205,20 @@ def test_permuted_items_lose_order_and_taste(films: Trial) -> None:
     assert value["DS rows", "strict"].value < 0.5
     latent = value["latent", None]
     assert latent.chance is not None and abs(latent.value - latent.chance) < 0.1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_reduction_is_the_singular_value_decomposition(turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    user, item = rng.integers(0, 30, 200), rng.integers(0, 12, 200)
+    data = from_ids(pl.Series(item if turned else user), pl.Series(user if turned else item))
+    A = data.matrix(binary=True).toarray()
+    for limit in (1000, 5):  # through the smaller square, and through the sparse solver
+        monkeypatch.setattr(import_module("recveil.metrics.latent"), "DENSE", limit)
+        U, S, Vt = reduced(data.take(np.arange(len(data))), 4)
+        assert np.sort(S)[::-1] == pytest.approx(np.linalg.svd(A)[1][:4])
+        np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-9)
+        np.testing.assert_allclose(U * S, A @ Vt.T, atol=1e-9)
 
 
 def test_test_people_join_as_users_of_their_own(films: Trial) -> None:

@@ -204,8 +204,8 @@ def _clicks(
         return released.items[released.starts[record] : released.starts[record + 1]]
 
     def believed(record: int) -> NDArray[np.float64]:
-        score = rate.copy()
-        score[of(record)] += 1.0
+        score = rate / 2
+        score[of(record)] = 1.0
         return score
 
     def bayes(record: int) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
 from recveil.data import Floats, Interactions
@@ -16,6 +17,7 @@ from recveil.intervals import bootstrap_mean
 from recveil.measurement import Measurement, Trial
 
 RANK = 100
+DENSE = 1000  # users or items, whichever are fewer
 
 
 def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Measurement]:
@@ -30,8 +32,8 @@ def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Mea
     owner = trial.owner[records]
     real, S, Vt = reduced(trial.train, rank)
     released = (trial.released.matrix(binary=True) @ Vt.T) / S
-    cosine = _cosine(real[owner], released[records])
-    other = _cosine(real[rng.permutation(owner)], released[records])
+    cosine = cosines(real[owner], released[records])
+    other = cosines(real[rng.permutation(owner)], released[records])
     estimate = bootstrap_mean(cosine, rng)
     return [Measurement("latent", *estimate, n=len(records), chance=float(other.mean()), params={"rank": rank})]
 
@@ -40,12 +42,20 @@ def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Mea
 def reduced(train: Interactions, rank: int) -> tuple[Floats, Floats, Floats]:
     """U, S and V' of the real matrix; remembered, because every release is compared with the same people."""
     A = train.matrix(binary=True)
-    U, S, Vt = svds(A, k=rank, v0=np.random.default_rng(0).standard_normal(min(A.shape)))
-    solid = 1e-9 * S.max() < S
+    side = min(A.shape)
+    if side > DENSE:
+        U, S, Vt = svds(A, k=rank, v0=np.random.default_rng(0).standard_normal(side))
+    else:  # the eigenvectors of the smaller square
+        wide = A.shape[0] < A.shape[1]
+        square = (A @ A.T if wide else A.T @ A).toarray()
+        values, vectors = eigh(square, subset_by_index=[side - rank, side - 1])
+        S = np.sqrt(np.maximum(values, 1e-12))
+        U, Vt = (vectors, (A.T @ vectors / S).T) if wide else (A @ vectors / S, vectors.T)
+    solid = 1e-5 * S.max() < S
     return U[:, solid], S[solid], Vt[solid]
 
 
-def _cosine(a: Floats, b: Floats) -> Floats:
+def cosines(a: Floats, b: Floats) -> Floats:
     size = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     cosine: Floats = np.divide((a * b).sum(axis=1), size, out=np.zeros(len(a)), where=size > 0)
     return cosine
