@@ -107,8 +107,9 @@ def _words(found: dict[str, Any], curve: list[Measurement]) -> list[str]:
     for m in curve:
         if m.name != "linkage" or m.params["attacker"] != "intersection":
             continue
-        what = "items and their ratings" if m.params["ratings"] else "items"
-        line = f"knowing {m.params['known']} {what} finds the record of {m.value:.1%} [{m.low:.1%}, {m.high:.1%}]"
+        known = m.params["known"]
+        what = ("item" if known == 1 else "items") + (" with the rating" if m.params["ratings"] else "")
+        line = f"knowing {known} {what} finds the record of {m.value:.1%} [{m.low:.1%}, {m.high:.1%}]"
         said.append(line + f" of the {who}; a blind guess finds {m.chance:.2%}")
     said.append(
         f"{found['items_of_one_person']:,} of {found['items']:,} items belong to one person alone, "

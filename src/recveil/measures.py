@@ -91,16 +91,22 @@ def prepare(
 ) -> Trial:
     """A Trial from files: the people who were released, those who were not, and what came out."""
     if holdout is None:
-        return trial(data, released, id_map=id_map)
+        return _mapped(trial(data, released, id_map=id_map))
     named = data.users.is_in(holdout.users.cast(data.users.dtype, strict=False).implode()).to_numpy()
     train = data.take_users(~named)
     if not len(train):
         raise RecveilError("every person of the data is in the holdout: nobody is left to be measured")
-    subject = trial(train, released, holdout=holdout.compact(), id_map=id_map)
+    subject = _mapped(trial(train, released, holdout=holdout.compact(), id_map=id_map))
     if id_map is not None and (inside := set(id_map["original"].cast(pl.String)) & set(holdout.users.cast(pl.String))):
         raise RecveilError(f"{len(inside)} of the holdout users are in the release, according to its id map")
     if id_map is None and (n := _released_unchanged(subject)):
         raise RecveilError(f"{n} of the holdout users are in the release, with exactly their items")
+    return subject
+
+
+def _mapped(subject: Trial) -> Trial:
+    if subject.owner is not None and not np.any(subject.owner >= 0):
+        raise RecveilError("the id map names no record of this release: it belongs to another one")
     return subject
 
 

@@ -54,12 +54,14 @@ def release(
     if not len(data):
         raise RecveilError("there are no rows to release")
     mechanism.fits(data)
+    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
+        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     if catalogue is not None:
         data = over_catalogue(data, catalogue)
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
-    rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
+    mechanism, rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
     kept = _time_rule(time, rows)
@@ -88,19 +90,19 @@ def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
 
 def _run(
     data: Interactions, mechanism: Mechanism, public: Public, chance: Source, tick: local.Tick
-) -> tuple[Interactions, pl.Series | None, Mapping[str, Any]]:
+) -> tuple[Mechanism, Interactions, pl.Series | None, Mapping[str, Any]]:
     if isinstance(mechanism, Masking):
         counts = local.total(data, mechanism.count, mechanism.by, tick)
         plan = mechanism.plan(counts, chance.derive("plan"))
         mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
         masked = local.rewrite(data, mask, mechanism.by, tick)
-        return masked.rows, masked.origin, masked.notes
+        return mechanism.settled(plan), masked.rows, masked.origin, masked.notes
     assert isinstance(mechanism, Synthesis)
     published: tuple[Any, ...] = ()
     for number in range(mechanism.rounds):
         counts = local.total(data, partial(mechanism.count, published=published), "user", tick)
         published = (*published, mechanism.publish(counts, published, chance.derive("publish", number)))
-    return mechanism.draw(published, public, chance.derive("draw")), None, {}
+    return mechanism, mechanism.draw(published, public, chance.derive("draw")), None, {}
 
 
 def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:

@@ -77,13 +77,14 @@ def numbers(text: str) -> list[int]:
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Measurements as lines for people."""
-    lines = [f"{'measure':<66} {'value':>7}  {'95% interval':<16} {'control':>7} {'chance':>7} {'n':>6}"]
-    for row in rows:
-        params = " ".join(f"{k}={_plain(v)}" for k, v in row["params"].items())
+    names = [" ".join([row["name"], *(f"{k}={_plain(v)}" for k, v in row["params"].items())]) for row in rows]
+    width = max(map(len, names), default=7)
+    lines = [f"{'measure':<{width}} {'value':>7}  {'95% interval':<16} {'control':>7} {'chance':>7} {'n':>6}"]
+    for name, row in zip(names, rows, strict=True):
         control = "" if row["control"] is None else f"{row['control']:.4f}"
         chance = "" if row["chance"] is None else f"{row['chance']:.4f}"
         lines.append(
-            f"{row['name'] + ' ' + params:<66} {row['value']:>7.4f}  [{row['low']:.4f}, {row['high']:.4f}] "
+            f"{name:<{width}} {row['value']:>7.4f}  [{row['low']:.4f}, {row['high']:.4f}] "
             f"{control:>7} {chance:>7} {row['n']:>6}" + ("  no better than chance" if _nothing(row) else "")
         )
     return lines
