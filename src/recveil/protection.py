@@ -133,7 +133,7 @@ def _few_threads(sample: Columns) -> Iterator[None]:
 
     before = numba.get_num_threads()
     try:
-        if sample.bits.size * sample.n_items < 1 << 22:
+        if sample.bits.size * sample.n_items < 1 << 26:
             numba.set_num_threads(1)
         yield
     finally:
