@@ -10,8 +10,11 @@ from typing import Annotated
 
 import typer
 
+from recveil.cli.assess import assess
+from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
+from recveil.cli.measure import measure
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
@@ -28,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, inspect, release, verify, recommend, tune, reproduce):
+for command in (assess, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
 
 
