@@ -25,6 +25,7 @@ KINDS = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "inter": "inter",
+    "itemsets": "itemsets",
     "dat": "dat",
     "data": "data",
 }
