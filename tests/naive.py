@@ -60,83 +60,6 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
     return drawn
 
 
-def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
-    """Of each column the greatest scalar product with which it is among the k nearest of another, -inf below floor."""
-    columns = list(zip(*matrix, strict=True))
-    found = [float("-inf")] * len(columns)
-    for i, mine in enumerate(columns):
-        near = []
-        for j, other in enumerate(columns):
-            similarity = round(sum(a * b for a, b in zip(mine, other, strict=True)), 12)
-            if j != i and similarity != 0 and similarity >= floor:
-                near.append((-similarity, j))
-        for similarity, j in sorted(near)[:k]:
-            found[j] = max(found[j], -similarity)
-    return found
-
-
-def shuffle_per_group(
-    starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
-) -> list[float]:
-    shuffled = list(values)
-    for g, number in enumerate(keys):
-        group = shuffled[starts[g] : starts[g + 1]]
-        words = chacha_words(key, number, 2 * len(group) + 8)
-        for last in range(len(group) - 1, 0, -1):
-            if not fixed[g]:
-                other = below(words, last + 1)
-                group[last], group[other] = group[other], group[last]
-        shuffled[starts[g] : starts[g + 1]] = group
-    return shuffled
-
-
-def top_n(scores: list[list[float]], seen: list[set[int]], n: int) -> list[list[int]]:
-    lists = []
-    for row, hidden in zip(scores, seen, strict=True):
-        candidates = [(-s, i) for i, s in enumerate(row) if i not in hidden and s != float("-inf")]
-        best = [i for _, i in sorted(candidates)[:n]]
-        lists.append(best + [-1] * (n - len(best)))
-    return lists
-
-
-def grade(ranked: list[int], relevant: set[int], n: int) -> tuple[float, float, float, float]:
-    """Precision, recall, NDCG and average precision of the first n."""
-    hits = [item in relevant for item in ranked[:n]]
-    gain = sum(1 / math.log2(k + 2) for k, hit in enumerate(hits) if hit)
-    ideal = sum(1 / math.log2(k + 2) for k in range(min(n, len(relevant))))
-    precisions = [sum(hits[: k + 1]) / (k + 1) for k, hit in enumerate(hits) if hit]
-    return sum(hits) / n, sum(hits) / len(relevant), gain / ideal, sum(precisions) / len(relevant)
-
-
-def auc(scores: list[float], seen: set[int], relevant: set[int]) -> float:
-    wanted = [s for i, s in enumerate(scores) if i in relevant - seen]
-    others = [s for i, s in enumerate(scores) if i not in relevant | seen]
-    won = sum((a > b) + (a == b) / 2 for a in wanted for b in others)
-    return won / (len(wanted) * len(others)) if wanted and others else float("nan")
-
-
-def fold_in(
-    history: list[int],
-    V: list[list[float]],
-    bias: list[float],
-    epochs: int,
-    rate: float,
-    penalty: float,
-    words: list[int],
-) -> list[float]:
-    """Steps of BPR for one person with the items fixed; `words` are her random words."""
-    u = [0.0] * len(V[0])
-    for _ in range(epochs):
-        for i in history:
-            j = below(words, len(V))
-            if j in history:
-                continue
-            gap = bias[i] - bias[j] + sum(x * (a - b) for x, a, b in zip(u, V[i], V[j], strict=True))
-            z = 1 / (1 + math.exp(gap))
-            u = [x + rate * (z * (a - b) - penalty * x) for x, a, b in zip(u, V[i], V[j], strict=True)]
-    return u
-
-
 def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
     """The largest cosine of each query to any record."""
     return [max([cosine(q, r) for r in records], default=0.0) for q in queries]
@@ -197,6 +120,53 @@ def sybil(records: list[Profile], known: Profile, cosine: bool, rounds: int, top
         told += new
         fake |= dict.fromkeys(new, 1.0)
     return told
+
+
+def top_n(scores: list[list[float]], seen: list[set[int]], n: int) -> list[list[int]]:
+    lists = []
+    for row, hidden in zip(scores, seen, strict=True):
+        candidates = [(-s, i) for i, s in enumerate(row) if i not in hidden and s != float("-inf")]
+        best = [i for _, i in sorted(candidates)[:n]]
+        lists.append(best + [-1] * (n - len(best)))
+    return lists
+
+
+def grade(ranked: list[int], relevant: set[int], n: int) -> tuple[float, float, float, float]:
+    """Precision, recall, NDCG and average precision of the first n."""
+    hits = [item in relevant for item in ranked[:n]]
+    gain = sum(1 / math.log2(k + 2) for k, hit in enumerate(hits) if hit)
+    ideal = sum(1 / math.log2(k + 2) for k in range(min(n, len(relevant))))
+    precisions = [sum(hits[: k + 1]) / (k + 1) for k, hit in enumerate(hits) if hit]
+    return sum(hits) / n, sum(hits) / len(relevant), gain / ideal, sum(precisions) / len(relevant)
+
+
+def auc(scores: list[float], seen: set[int], relevant: set[int]) -> float:
+    wanted = [s for i, s in enumerate(scores) if i in relevant - seen]
+    others = [s for i, s in enumerate(scores) if i not in relevant | seen]
+    won = sum((a > b) + (a == b) / 2 for a in wanted for b in others)
+    return won / (len(wanted) * len(others)) if wanted and others else float("nan")
+
+
+def fold_in(
+    history: list[int],
+    V: list[list[float]],
+    bias: list[float],
+    epochs: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> list[float]:
+    """Steps of BPR for one person with the items fixed; `words` are her random words."""
+    u = [0.0] * len(V[0])
+    for _ in range(epochs):
+        for i in history:
+            j = below(words, len(V))
+            if j in history:
+                continue
+            gap = bias[i] - bias[j] + sum(x * (a - b) for x, a, b in zip(u, V[i], V[j], strict=True))
+            z = 1 / (1 + math.exp(gap))
+            u = [x + rate * (z * (a - b) - penalty * x) for x, a, b in zip(u, V[i], V[j], strict=True)]
+    return u
 
 
 def skip(words: list[int], k: int) -> int:
@@ -262,6 +232,123 @@ def top_items(
         given = [similar[i, j] for i in history if (i, j) in similar]
         scores[j] = (sum(sim for sim, _ in given), 0.0) if add else max(given, default=(0.0, 0.0))
     return sorted((j for j in scores if scores[j][0] > 0), key=lambda j: (-scores[j][0], -scores[j][1], j))[:top]
+
+
+def uniform(words: list[int]) -> float:
+    return (words.pop(0) >> 11) * 2.0**-53
+
+
+def drawn(cumulated: list[float], words: list[int]) -> int:
+    u = uniform(words)
+    return next((k for k, c in enumerate(cumulated) if u < c), len(cumulated) - 1)
+
+
+def weights(moves: list[int], CVS: list[list[int]], memory: list[int], taken: set[int]) -> list[int]:
+    """Of every item: how often it comes next by `moves`, times CVS with each item in memory; 0 for those taken."""
+    return [0 if x in taken else math.prod([w, *(CVS[c][x] for c in memory)]) for x, w in enumerate(moves)]
+
+
+def next_item(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    here: int,
+    memory: list[int],
+    taken: set[int],
+    words: list[int],
+) -> int | None:
+    """One step of a memory biased walk: a block is drawn by its bound, weighed, and drawn again if that fails."""
+    for forgotten in range(len(memory) + 1):
+        kept = memory[forgotten:]
+        exact = weights(DS[here], CVS, kept, taken)
+        shares = [
+            sum(DS[here][x] for x in block) * math.prod(max((CVS[c][x] for x in block), default=0) for c in kept)
+            for block in blocks
+        ]
+        while sum(shares) > 0:
+            rest = uniform(words) * sum(shares)
+            b = 0
+            while rest >= shares[b]:
+                rest -= shares[b]
+                b += 1
+            for x in blocks[b]:
+                rest -= exact[x]
+                if rest < 0:
+                    return x
+            shares[b] = sum(exact[x] for x in blocks[b])
+    for forgotten in range(len(memory) + 1):
+        exact = weights(CVS[here], CVS, memory[forgotten:], taken)
+        if sum(exact) > 0:
+            goal = uniform(words) * sum(exact)
+            return next(x for x in range(len(exact)) if sum(exact[: x + 1]) > goal)
+    return None
+
+
+def next_law(DS: list[list[int]], CVS: list[list[int]], here: int, memory: list[int], taken: set[int]) -> list[float]:
+    """The same step by its definition: the probability of every item."""
+    for moves in (DS[here], CVS[here]):
+        for forgotten in range(len(memory) + 1):
+            exact = weights(moves, CVS, memory[forgotten:], taken)
+            if sum(exact) > 0:
+                return [w / sum(exact) for w in exact]
+    return [0.0] * len(DS)
+
+
+def memory_walk(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    clickstreams: list[list[int]],
+    laws: tuple[list[float], list[float], list[float], bool],
+    sliding: bool,
+    repeats: bool,
+    words: list[int],
+) -> list[int]:
+    """A whole stream: its user, where her profile ends, the memory, the hops, and the walk."""
+    clicks = clickstreams[below(words, len(clickstreams))]
+    end_law, memory_law, hops_law, to_length = laws
+    end = min(max(drawn(end_law, words), 1), len(clicks)) if end_law else below(words, len(clicks)) + 1
+    m = drawn(memory_law, words)
+    walk = clicks[max(0, end - 1 - m) : end]
+    profile = walk[:-1]
+    hops = drawn(hops_law, words)
+    for _ in range(max(1, hops - len(walk)) if to_length else hops):
+        memory = walk[max(0, len(walk) - 1 - m) : -1] if sliding else profile
+        x = next_item(DS, CVS, blocks, walk[-1], memory, set() if repeats else set(walk), words)
+        if x is None:
+            break
+        walk = [*walk, x]
+    return walk
+
+
+def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
+    """Of each column the greatest scalar product with which it is among the k nearest of another, -inf below floor."""
+    columns = list(zip(*matrix, strict=True))
+    found = [float("-inf")] * len(columns)
+    for i, mine in enumerate(columns):
+        near = []
+        for j, other in enumerate(columns):
+            similarity = round(sum(a * b for a, b in zip(mine, other, strict=True)), 12)
+            if j != i and similarity != 0 and similarity >= floor:
+                near.append((-similarity, j))
+        for similarity, j in sorted(near)[:k]:
+            found[j] = max(found[j], -similarity)
+    return found
+
+
+def shuffle_per_group(
+    starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
+) -> list[float]:
+    shuffled = list(values)
+    for g, number in enumerate(keys):
+        group = shuffled[starts[g] : starts[g + 1]]
+        words = chacha_words(key, number, 2 * len(group) + 8)
+        for last in range(len(group) - 1, 0, -1):
+            if not fixed[g]:
+                other = below(words, last + 1)
+                group[last], group[other] = group[other], group[last]
+        shuffled[starts[g] : starts[g + 1]] = group
+    return shuffled
 
 
 def bpr_steps(

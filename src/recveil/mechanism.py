@@ -145,7 +145,7 @@ class Synthesis(Mechanism):
 def check(owner: str, f: Field[Any], value: Any) -> None:
     """One parameter against its rule."""
     rule = f.metadata.get("rule")
-    if rule is None:
+    if rule is None or (value is None and f.default is None):
         return
     allowed = value in rule
     if not allowed:

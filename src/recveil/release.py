@@ -54,15 +54,17 @@ def release(
     if not len(data):
         raise RecveilError("there are no rows to release")
     mechanism.fits(data)
+    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
+        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     if catalogue is not None:
         data = over_catalogue(data, catalogue)
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
-    kept = _time_rule(time, data, mechanism)
     mechanism, rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
+    kept = _time_rule(time, rows)
     if kept == "drop":
         rows = replace(rows, time=None)
     rows, tokens = _tokens(rows, data, chance.derive("tokens"))
@@ -104,14 +106,10 @@ def _run(
     return mechanism, mechanism.draw(published, public, chance.derive("draw")), None, {}
 
 
-def _time_rule(time: Time, data: Interactions, mechanism: Mechanism) -> Literal["drop", "order", "keep"]:
-    if isinstance(mechanism, Masking) and not mechanism.ordered:
-        if time in ("order", "keep"):
-            raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
-        return "drop"
+def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
     if time != "auto":
         return time
-    return "order" if data.kind in ("clicks", "sessions") and data.time is not None else "drop"
+    return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
 def _tokens(rows: Interactions, data: Interactions, chance: Source) -> tuple[Interactions, pl.Series]:

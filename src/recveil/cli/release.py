@@ -10,7 +10,7 @@ import typer
 from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
 from recveil.errors import RecveilError, unknown
 
-_CHOICES = {"format": ("parquet", "csv", "inter"), "time": ("auto", "drop", "order", "keep")}
+_CHOICES = {"format": ("parquet", "csv", "inter", "itemsets"), "time": ("auto", "drop", "order", "keep")}
 
 
 def release(
@@ -19,7 +19,7 @@ def release(
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
     duplicates: Duplicates = "last",
-    format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter.")] = "parquet",
+    format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
     time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
     holdout: Annotated[
         float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")
@@ -62,9 +62,7 @@ def release(
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
-        say(
-            f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication"
-        )
+        say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
     if keep_map:
         if made.id_map is None:
             raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, progress, say
+from recveil.cli.arguments import Json, Seed, answer, progress
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
@@ -25,32 +25,33 @@ def _mask(folder: Path, told: Progress) -> list[Claim]:
     return reproduce(folder, told)
 
 
-def _shuffle_nnn(folder: Path, told: Progress) -> list[Claim]:
+def _mbrw(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
+    from recveil.reproduce.mbrw import reproduce
+
+    return reproduce(folder, told, figures)
+
+
+def _shuffle_nnn(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
     from recveil.reproduce.shuffle_nnn import reproduce
 
-    return reproduce(folder, told)
-
-
-def _shuffle_nnn_figures(folder: Path, out: Path) -> list[Path]:
-    from recveil.reproduce.shuffle_nnn import figures
-
-    return figures(folder, out)
+    return reproduce(folder, told, figures)
 
 
 # Every paper by its short name; each is imported when asked for.
-PAPERS: dict[str, Callable[[Path, Progress], list[Claim]]] = {
+PAPERS: dict[str, Callable[..., list[Claim]]] = {
     "mask": _mask,
+    "mbrw": _mbrw,
     "shuffle-nnn": _shuffle_nnn,
 }
-FIGURES: dict[str, Callable[[Path, Path], list[Path]]] = {
-    "shuffle-nnn": _shuffle_nnn_figures,
-}
+DRAWN = ("mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
 
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")],
     data: Annotated[str | None, typer.Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
-    figures: Annotated[str | None, typer.Option(metavar="DIR", help="Draw the paper's figures there.")] = None,
+    figures: Annotated[
+        str | None, typer.Option(metavar="DIR", help=f"Draw the figures there ({', '.join(DRAWN)}).")
+    ] = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
@@ -60,16 +61,13 @@ def reproduce(
     """
     if paper not in PAPERS:
         raise unknown("paper", paper, PAPERS)
+    if figures and paper not in DRAWN:
+        raise RecveilError(f"no figures are drawn for {paper}; leave --figures out")
     folder = data or os.environ.get("RECVEIL_DATA")
     if not folder:
         raise RecveilError("reproduce needs the data sets: give their folder with --data DIR, or in RECVEIL_DATA")
     if not Path(folder).is_dir():
         raise RecveilError(f"{folder}: there is no such directory")
-    if figures and paper not in FIGURES:
-        raise RecveilError(f"there are no figures for {paper}; leave --figures out")
-    if figures:
-        for path in FIGURES[paper](Path(folder), Path(figures)):
-            say(f"drawn: {path}")
     with progress(f"reproduce {paper}", 1000) as tick:
         before = 0
 
@@ -78,7 +76,7 @@ def reproduce(
             tick(1000 * done // of - before)
             before = 1000 * done // of
 
-        claims = PAPERS[paper](Path(folder), show)
+        claims = PAPERS[paper](Path(folder), show, *([Path(figures)] if figures else []))
     answer({"paper": paper, "claims": [c.record() for c in claims]}, _lines(claims), as_json)
 
 

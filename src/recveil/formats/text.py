@@ -20,6 +20,7 @@ from recveil.formats.sources import Source, first_line
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 SEPARATORS = ",\t;|"
 DOUBLE_COLON = "::"
+BLOCK = 1 << 17  # bytes that a processor keeps at hand
 UNIT = "\x1f"  # polars wants a separator of one byte: ASCII's own stands for "::"
 
 
@@ -121,69 +122,44 @@ def _number(text: str) -> bool:
 
 def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
+    ids = {positions[0] for role, positions in roles.columns.items() if role in ("user", "item", "tag")}
     quoted = _quoted(source, layout)
     kinds: dict[int, Any] = {}
-    integers = []
     for role, positions in roles.columns.items():
-        position, guess = positions[0], _guess(first, positions[0])
-        if role in ("rating", "time") and len(positions) == 1:
-            kinds[position] = guess
-        elif role in ("user", "item", "tag") and guess == pl.Int64 and position not in quoted:
-            kinds[position] = pl.Int64
-            integers.append(role)
+        guess = _guess(first, positions[0])
+        if role == "rating" and guess == pl.Int64:
+            guess = pl.Float64
+        if len(positions) == 1 and not (positions[0] in ids and (guess == pl.Float64 or positions[0] in quoted)):
+            kinds[positions[0]] = guess
     outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    frame = None
-    for wider in ({}, {n: pl.Float64 for n in roles.columns.get("rating", []) if kinds.get(n) == pl.Int64}):
-        try:
-            frame = _scan(source, layout, kinds | wider).select(**outcome).collect().rechunk()
-            break
-        except pl.exceptions.PolarsError:
-            continue
-    if frame is None or any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
+    try:
+        frame = _scan(source, layout, kinds).select(**outcome).collect()
+    except pl.exceptions.PolarsError:
         return None
-    if integers and not _written_plainly(source, layout, frame) and _idle_signs(source, layout):
+    if any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
+        return None
+    if any(kinds.get(n) == pl.Int64 for n in ids) and _idle_signs(source, layout):
         return None
     return frame
 
 
-def _written_plainly(source: Source, layout: Layout, frame: pl.DataFrame) -> bool:
-    """Whether the file is just as long as these integers and their separators, so that none has an idle sign."""
-    if frame.width != len(layout.names) or any(kind != pl.Int64 for kind in frame.dtypes):
-        return False
-    if any(column.null_count() for column in frame):
-        return False
-    with source.open() as file:
-        header = b"".join(islice(file, layout.skip))
-        size = file.seek(0, 2)
-        file.seek(-1, 2)
-        ended = file.read(1) == b"\n"
-    ends = 2 if header.endswith(b"\r\n") else 1
-    expected = sum(_digits(column) for column in frame) + frame.height * (frame.width - 1 + ends)
-    return size - len(header) == expected - (0 if ended else ends)
-
-
 def _idle_signs(source: Source, layout: Layout) -> bool:
-    """Whether some field has a + or an idle 0 or blank, which an id would lose as an integer: "007" is not 7."""
-    starts = np.frombuffer(b'\n\r"' + layout.separator.encode(), dtype=np.uint8)
-    carried = b"\n"
-    with source.open() as file:
-        while block := file.read(1 << 20):
-            text = np.frombuffer(carried + block, dtype=np.uint8)
-            before, here, after = text[:-2], text[1:-1], text[2:]
-            zeros = np.flatnonzero(here == ord("0"))
-            suspects = [zeros[(after[zeros] >= ord("0")) & (after[zeros] <= ord("9"))]]
-            if b"+" in block:
-                suspects.append(np.flatnonzero(here == ord("+")))
-            if b"-" in block:
-                suspects.append(np.flatnonzero((here == ord("-")) & (after == ord("0"))))
-            if b" " in block:
-                blanks = np.flatnonzero(here == ord(" "))
-                suspects.append(blanks)
-                if np.isin(after[blanks], starts).any():
-                    return True
-            if any(np.isin(before[at], starts).any() for at in suspects):
-                return True
-            carried = text[-2:].tobytes()
+    """Whether a later field starts with what an integer would lose: a blank, a quote, a +, the zeros of 007 or -0."""
+    content = source.content
+    text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
+    newline, separator, zero = ord("\n"), ord(layout.separator), ord("0")
+    for begin in range(0, len(text), BLOCK):
+        here = text[begin + 1 : begin + 1 + BLOCK]
+        before = text[begin : begin + len(here)]
+        starts = before <= separator if separator < zero else (before == newline) | (before == separator)
+        at = np.flatnonzero(starts & (here <= zero)) + begin
+        before, one, two, three = (text[np.minimum(at + n, len(text) - 1)] for n in range(4))
+        fine = (before != newline) & (before != separator)
+        fine |= (one == newline) | (one == separator) | (one == ord("\r")) | (one == ord("."))
+        fine |= (one == zero) & ((two < zero) | (two > ord("9")))
+        fine |= (one == ord("-")) & ((two != zero) | (three == ord(".")))
+        if not fine.all():
+            return True
     return False
 
 
@@ -221,7 +197,7 @@ def _expression(positions: list[int]) -> pl.Expr:
 
 def _guess(first: list[str], position: int) -> Any:
     text = first[position] if position < len(first) else ""
-    if text.removeprefix("-").isdecimal():
+    if len(text) < 20 and text.removeprefix("-").isdecimal() and str(int(text)) == text:
         return pl.Int64
     return pl.Float64 if _number(text) else pl.String
 
@@ -237,12 +213,11 @@ def _integers(text: pl.Series) -> pl.Series:
 def _digits(whole: pl.Series) -> int:
     """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
     values = whole.to_numpy()
-    low, high = int(values.min()), int(values.max())
-    powers = (10**n for n in range(1, len(str(max(-low, high)))))
-    longer = sum(
-        int(np.count_nonzero(values >= p) + (np.count_nonzero(values <= -p) if low < 0 else 0)) for p in powers
-    )
-    return len(values) + longer + (int(np.count_nonzero(values < 0)) if low < 0 else 0)
+    limits = [values >= 10**n for n in range(1, len(str(values.max())))]
+    limits += (
+        [values <= -(10**n) for n in range(len(str(values.min())) - 1)] if values.min() < 0 else []
+    )  # the signs too
+    return len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
 
 
 def _quoted(source: Source, layout: Layout) -> set[int]:

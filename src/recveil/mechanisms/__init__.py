@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.mask import Mask
+from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
@@ -12,6 +13,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
         Mask,
+        MBRW,
         Pseudonymise,
         RandomRatings,
         ShuffleNNN,

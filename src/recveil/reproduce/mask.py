@@ -49,11 +49,10 @@ class Reading:
 
 def reproduce(folder: Path, told: Progress = lambda done, of: None) -> list[Claim]:  # noqa: ARG005
     """All claims. `told` hears of steps done, and of how many."""
-    steps = [0, 30]
+    done = iter(range(1, 21))
 
     def step() -> None:
-        steps[0] += 1
-        told(min(steps), steps[1])
+        told(next(done), 20)
 
     return [
         *_algebra(),

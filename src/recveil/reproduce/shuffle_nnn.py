@@ -75,8 +75,12 @@ SETS = (
 )  # fmt: skip
 
 
-def reproduce(folder: Path, told: Progress = lambda done, of: None) -> list[Claim]:  # noqa: ARG005
-    """All claims. `told` hears of steps done, and of how many."""
+def reproduce(
+    folder: Path,
+    told: Progress = lambda done, of: None,  # noqa: ARG005
+    figures: Path | None = None,
+) -> list[Claim]:
+    """All claims. `told` hears of steps done, and of how many. Figures 1 and 2 are drawn where a folder is given."""
     done = 0
 
     def step() -> None:
@@ -91,6 +95,8 @@ def reproduce(folder: Path, told: Progress = lambda done, of: None) -> list[Clai
         hidden = hidings(data, chosen.published.theta)
         step()
         claims += hiding_claims(chosen, data, hidden)
+        if figures is not None:
+            draw(chosen, hidden[0], figures)
         spec = f"shuffle-nnn:theta={chosen.published.theta}"
         shuffled, few = masked(data, spec, range(SPLITS)), subset(data, chosen.people)
         rows, names = [few.compact()] * SPLITS, list(chosen.published.rmse)
@@ -120,16 +126,11 @@ def ratings(folder: Path, name: str) -> Interactions:
     return read(path, duplicates="last")
 
 
-def figures(folder: Path, out: Path) -> list[Path]:
-    """Figures 1 and 2 for both data sets, as .svg in `out`."""
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for chosen in SETS:
-        (found,) = hidings(ratings(folder, chosen.folder), chosen.published.theta, seeds=1)
-        for number, chart in enumerate(charts(found, f"{chosen.where}, theta = {chosen.published.theta}"), 1):
-            written.append(out / f"shuffle_nnn_{chosen.folder}_figure_{number}.svg")
-            chart.save(str(written[-1]))
-    return written
+def draw(chosen: Set, hidden: Hiding, folder: Path) -> None:
+    """Figures 1 and 2 as .svg."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, chart in enumerate(charts(hidden, f"{chosen.where}, theta = {chosen.published.theta}"), 1):
+        chart.save(str(folder / f"shuffle_nnn_{chosen.folder}_figure_{number}.svg"))
 
 
 # --- Table 1 and hiding -------------------------------------------------------------------------------------------
