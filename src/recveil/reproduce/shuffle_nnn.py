@@ -191,8 +191,8 @@ def hiding_claims(chosen: Set, data: Interactions, hidden: list[Hiding]) -> list
         ),
         beside_paper(
             where, "the same if next to nothing is critical (theta = 1)", chosen.hidden, most,
-            "Not what the paper says it did, but the printed shares of both data sets are those of a shuffle within all "
-            "items, which is also the most that such a shuffle can reach. The printed RMSE are not: see Table 3.",
+            "Not what the paper says it did, but the printed shares of both data sets are those of a shuffle within "
+            "all items, which is also the most that such a shuffle can reach. The printed RMSE are not: see Table 3.",
             rounding,
         ),
         Claim(
