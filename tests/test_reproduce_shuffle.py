@@ -72,8 +72,8 @@ def test_genres_are_split() -> None:
 def test_lists_of_some_are_those_of_all() -> None:
     """Serving fewer people changes nobody's list: all served, the recall is the one of everybody."""
     data = sample("films?users=40")
-    known = features(pl.Series([0]), pl.Series(["none"]))
-    one, other = (tables.recalls([data], known, lambda: None, people, 2) for people in (None, 40))
+    known = features(data.items[:1], pl.Series(["none"]))
+    one, other = (tables.recalls([data], known, lambda: None, people) for people in (None, 40))
     assert {name: values.tolist() for name, values in one.items()} == {n: v.tolist() for n, v in other.items()}
     assert set(one) == set(tables.MOVIELENS.recall)
     assert all(values[0, 0] <= values[0, 1] for values in one.values())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recveil.kernels.chacha import below, stream
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def learn(
     starts: NDArray[np.int64],
     history: NDArray[np.int32],
@@ -56,22 +56,29 @@ def learn(
     return U, V, bias
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract", "reassoc"})
 def _sum(
     item: int, n_items: int, feature_starts: Any, features: Any, amounts: Any, V: Any, bias: Any, total: Any
 ) -> float:
     """The factors of an item and its features added up, and what they are worth to anybody."""
-    total[:] = V[item]
-    worth, squares = bias[item], np.sum(V[item] ** 2)
+    k = len(total)
+    worth, squares, length = bias[item], 0.0, 0.0
+    for f in range(k):
+        total[f] = V[item, f]
+        squares += V[item, f] * V[item, f]
     for at in range(feature_starts[item], feature_starts[item + 1]):
         row, x = n_items + features[at], amounts[at]
         worth += x * bias[row]
-        total += x * V[row]
-        squares += x * x * np.sum(V[row] ** 2)
-    return worth + 0.5 * (np.sum(total**2) - squares)  # type: ignore[no-any-return]
+        for f in range(k):
+            part = x * V[row, f]
+            total[f] += part
+            squares += part * part
+    for f in range(k):
+        length += total[f] * total[f]
+    return worth + 0.5 * (length - squares)  # type: ignore[no-any-return]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract", "reassoc"})
 def _step(
     item: int,
     z: float,

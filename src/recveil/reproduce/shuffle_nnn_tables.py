@@ -7,7 +7,7 @@ fall, which is what a paper with a single split shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -157,11 +157,10 @@ def recalls(
     features: Features,
     step: Callable[[], None],
     people: int | None = None,
-    epochs: int | None = None,
 ) -> dict[str, Floats]:
     """Recall at 5 and 10 (columns) in each split (rows). Only ratings of 4 and 5 count, in training and in testing.
 
-    people: how many random ones are served, to bound the time; all learn. epochs: of the two that learn by steps.
+    people: how many random ones are served, to bound the time; all are learned from.
     """
     rankers: list[Any] = [RANKERS[n] for n in PLAIN]
     table: dict[str, list[list[float]]] = {}
@@ -171,8 +170,7 @@ def recalls(
         train, test = random_rows(rows.take(rows.rating >= LIKED), 0.8, rng)
         wanted = relevant(train, test if people is None else subset(test, people, number))
         for ranker in [*rankers, BPRFM(features=features)]:
-            bounded = replace(ranker, epochs=epochs) if epochs and hasattr(ranker, "epochs") else ranker
-            lists = evaluate(bounded.fit(train, number), train, wanted, 10)
+            lists = evaluate(ranker.fit(train, number), train, wanted, 10)
             bounds = wanted[lists.users]
             short = grade(lists.lists[:, :5].copy(), bounds.indptr.astype(np.int64), bounds.indices.astype(np.int32), 5)
             found = [float(short[:, GRADES.index("recall")].mean()), float(lists.values["recall"].mean())]
