@@ -45,13 +45,14 @@ def release(
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
+    from recveil.randomness import source
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
     rows = read_released(data, columns, duplicates)
     held = None
     if holdout:
-        rows, held = holdout_users(rows, holdout, seed)
+        rows, held = holdout_users(rows, holdout, source(seed).derive("holdout").generator())
     items = read_catalogue(catalogue) if catalogue else None
     with progress(mechanism.name, 2 * len(rows)) as tick:
         made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]

@@ -1,0 +1,50 @@
+# The two commands of README: `make demo` and `make test`. Both set up all that they need, and are quick the second time.
+PYTHON ?= python3
+BIN := .venv/bin
+RECVEIL := $(BIN)/recveil
+
+.PHONY: demo test check format bench slow install install-dev clean
+
+demo: install
+	$(RECVEIL) demo -o demo
+
+test: install-dev
+	$(BIN)/pytest -n 2 -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning"
+
+check: install-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Reproductions and oracles that take minutes.
+slow: install-dev
+	$(BIN)/pytest -m slow
+
+# Speed and memory, as ratios in one run.
+bench: install-dev
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+install: .venv/installed
+install-dev: .venv/installed-dev
+
+.venv/bin/uv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "recveil needs Python 3.11 or newer; set PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet uv
+
+.venv/installed: pyproject.toml | .venv/bin/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure]'
+	touch $@
+
+.venv/installed-dev: pyproject.toml tests/install_browser.sh | .venv/bin/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
+	sh tests/install_browser.sh
+	touch $@ .venv/installed
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .benchmarks

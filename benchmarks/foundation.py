@@ -1,0 +1,65 @@
+"""Memory of a release, and how fast the command line starts.
+
+- release --with pseudonymise on 1,000,000 rows: peak resident memory at most 6x the coded columns above the imports.
+- recveil --help: at most 0.5 s more than python -c pass.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import polars as pl
+
+ROWS = 1_000_000
+
+MEMORY = """
+import resource, sys
+import numba, polars, pyarrow, scipy.sparse
+import recveil.bundle, recveil.cli.release, recveil.mechanisms, recveil.splits, recveil.catalogue
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+imports = peak()
+recveil.cli.release.release(sys.argv[1], "pseudonymise", sys.argv[2])
+print(peak() - imports)
+"""
+
+
+def seconds(arguments: list[str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run(arguments, check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "ratings.csv"
+        pl.DataFrame(
+            {
+                "user": rng.integers(1, 50_000, ROWS),
+                "item": rng.integers(1, 20_000, ROWS),
+                "rating": rng.integers(1, 6, ROWS),
+                "timestamp": rng.integers(10**9, 2 * 10**9, ROWS),
+            }
+        ).write_csv(source)
+        coded = ROWS * (4 + 4 + 8 + 8)
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(source), str(Path(folder) / "out")],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        grown = int(done.stdout.split()[-1])
+        print(f"release of {ROWS:,} rows: {grown / 1e6:.0f} MB above imports, {grown / coded:.1f}x the coded columns")
+    bare = median(seconds([sys.executable, "-c", "pass"]) for _ in range(7))
+    helped = median(seconds([sys.executable, "-m", "recveil", "--help"]) for _ in range(7))
+    print(f"recveil --help: {helped:.2f} s, {helped - bare:.2f} s more than python -c pass")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Slow, obvious twins of the kernels. A kernel's test is equality with its twin."""
+
+from __future__ import annotations
+
+import struct
+
+
+def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
+    """The first 64-bit words of the ChaCha stream with this number (the nonce) under a 32-byte key."""
+    words: list[int] = []
+    block = 0
+    while len(words) < count:
+        state = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *struct.unpack("<8I", key)]
+        state += [*struct.unpack("<2I", struct.pack("<Q", block)), *struct.unpack("<2I", struct.pack("<Q", number))]
+        words += struct.unpack("<8Q", struct.pack("<16I", *chacha_block(state, rounds)))
+        block += 1
+    return words[:count]
+
+
+def chacha_block(state: list[int], rounds: int) -> list[int]:
+    x = list(state)
+
+    def turn(value: int, by: int) -> int:
+        return ((value << by) | (value >> (32 - by))) & 0xFFFFFFFF
+
+    def quarter(a: int, b: int, c: int, d: int) -> None:
+        for first, second, other, by in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            x[first] = (x[first] + x[second]) & 0xFFFFFFFF
+            x[other] = turn(x[other] ^ x[first], by)
+
+    for _ in range(rounds // 2):
+        for column in range(4):
+            quarter(column, column + 4, column + 8, column + 12)
+        for diagonal in range(4):
+            quarter(diagonal, 4 + (diagonal + 1) % 4, 8 + (diagonal + 2) % 4, 12 + (diagonal + 3) % 4)
+    return [(after + before) & 0xFFFFFFFF for after, before in zip(x, state, strict=True)]
+
+
+def below(words: list[int], n: int) -> int:
+    """An exactly uniform integer in [0, n) from the front of `words`, which is consumed."""
+    fair = (2**64 - 1) - (2**64 - 1) % n
+    while (word := words.pop(0)) >= fair:
+        pass
+    return word % n
+
+
+def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: bytes) -> list[int]:
+    drawn: list[int] = []
+    for g, number in enumerate(keys):
+        words = chacha_words(key, number, 2 * (starts[g + 1] - starts[g]) + 8)
+        for _ in range(starts[g], starts[g + 1]):
+            rest = below(words, sum(weights))
+            index = 0
+            while rest >= weights[index]:
+                rest -= weights[index]
+                index += 1
+            drawn.append(index)
+    return drawn

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.data import NO_TIME, Interactions, align, code, concat, from_ids
+
+ids = st.one_of(
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40),
+    st.lists(st.integers(0, 9), max_size=40),
+    st.lists(st.text(max_size=5), max_size=40),
+)
+
+
+def data(rows: list[tuple[int, int]], time: list[int] | None = None) -> Interactions:
+    user, item = zip(*rows, strict=True)
+    return from_ids(pl.Series(user), pl.Series(item), time=None if time is None else np.array(time))
+
+
+rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=1, max_size=40)
+
+
+@given(ids)
+def test_codes_point_into_a_sorted_vocabulary(values: list[int] | list[str]) -> None:
+    series = pl.Series(values, dtype=pl.String if values and isinstance(values[0], str) else pl.Int64)
+    codes, vocabulary = code(series)
+    assert [vocabulary[int(c)] for c in codes] == values
+    assert vocabulary.to_list() == sorted(set(values))
+    assert codes.dtype == np.int32
+
+
+def test_unsigned_ids_beyond_int64() -> None:
+    big = from_ids(pl.Series([2**64 - 1, 0, 2**63], dtype=pl.UInt64), pl.Series(["a", "b", "a"]))
+    assert big.frame()["user"].to_list() == [2**64 - 1, 0, 2**63]
+
+
+def test_columns_are_read_only_and_inputs_stay_writeable() -> None:
+    time = np.array([3, 2])
+    found = from_ids(pl.Series([1, 2]), pl.Series([1, 2]), time=time)
+    with pytest.raises(ValueError, match="read-only"):
+        found.user[0] = 1
+    time[0] = 7
+
+
+@given(rows, st.data())
+def test_ordered_is_a_stable_sort_by_user_and_time(pairs: list[tuple[int, int]], more: st.DataObject) -> None:
+    size = len(pairs)
+    time = more.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    found = data(pairs, time).ordered()
+    position = sorted(range(size), key=lambda i: (pairs[i][0], time[i], i))
+    assert found.frame().rows() == [(*pairs[i], time[i]) for i in position]
+    assert found.ordered() is found
+
+
+def test_unknown_times_sort_last() -> None:
+    found = data([(1, 1), (1, 2), (1, 3)], [NO_TIME, 5, 2]).ordered()
+    assert found.frame()["item"].to_list() == [3, 2, 1]
+    assert found.frame()["time"].to_list() == [2, 5, None]
+    assert found.unknown_times == 1
+    floats = from_ids(pl.Series([1, 1]), pl.Series([1, 2]), time=np.array([np.nan, 0.5])).ordered()
+    assert floats.frame()["item"].to_list() == [2, 1]
+    assert floats.is_ordered()
+
+
+@settings(deadline=None)
+@given(rows, st.integers(1, 20), st.sampled_from(["user", "item"]))
+def test_chunks_partition_the_rows_and_keep_groups_whole(pairs: list[tuple[int, int]], size: int, by: str) -> None:
+    whole = data(pairs)
+    chunks = list(whole.chunks(by, size))  # type: ignore[arg-type]
+    assert sorted(r for c in chunks for r in c.frame().rows()) == sorted(pairs)
+    seen = [set(c.frame()[by]) for c in chunks]
+    assert sum(map(len, seen)) == len(set().union(*seen))
+    assert all(len(c) <= size or len(s) == 1 for c, s in zip(chunks, seen, strict=True))
+
+
+@given(rows, rows)
+def test_concat_and_align_join_vocabularies(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
+    both = concat([data(first), data(second)])
+    assert both.frame().rows() == first + second
+    one, other = align(data(first), data(second))
+    assert one.items.equals(other.items)
+    assert other.frame().rows() == second
+
+
+def test_over_items_drops_what_the_catalogue_lacks() -> None:
+    found = data([(1, 5), (2, 6), (2, 7)]).over_items(pl.Series([4, 5, 7, 9]))
+    assert found.frame().rows() == [(1, 5), (2, 7)]
+    assert found.n_items == 4
+
+
+def test_keys_do_not_depend_on_the_company() -> None:
+    few = from_ids(pl.Series(["b", "x"]), pl.Series([1, 1]))
+    many = from_ids(pl.Series(["a", "b", "c", "x"]), pl.Series([1, 1, 1, 1]))
+    assert few.keys("user").tolist() == many.keys("user")[[1, 3]].tolist()
+
+
+def test_compact_and_take_users() -> None:
+    found = data([(1, 5), (2, 6), (3, 7)])
+    only = found.take_users(np.array([1]))
+    assert only.frame().rows() == [(2, 6)]
+    assert (only.n_users, only.n_items) == (3, 3)
+    assert (only.compact().n_users, only.compact().n_items) == (1, 1)
+
+
+def test_matrix_holds_ratings_or_ones() -> None:
+    rated = from_ids(pl.Series([1, 2]), pl.Series([1, 2]), rating=np.array([3.0, 4.5]))
+    assert rated.matrix().toarray().tolist() == [[3, 0], [0, 4.5]]
+    assert data([(1, 1), (1, 1), (2, 2)]).matrix().toarray().tolist() == [[1, 0], [0, 1]]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import struct
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.kernels.chacha import below, stream, uniform, word
+from recveil.kernels.draws import draw_per_group
+from recveil.randomness import entropy, seeded
+
+
+def test_the_twin_is_chacha() -> None:
+    """RFC 8439, section 2.3.2: the block function's test vector."""
+    key = bytes(range(32))
+    nonce = bytes.fromhex("000000090000004a00000000")
+    state = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *struct.unpack("<8I", key), 1, *struct.unpack("<3I", nonce)]
+    assert naive.chacha_block(state, 20)[:4] == [0xE4E7F110, 0x15593BD1, 0x1FDD0F50, 0xC47120A3]
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("number", [0, 1, 2**32, 2**63 + 11])
+def test_stream_is_chacha12(number: int) -> None:
+    source = seeded(5)
+    s = stream(source.key(), np.uint64(number))
+    assert [int(word(s)) for _ in range(20)] == naive.chacha_words(source.key().tobytes(), number, 20)
+
+
+@pytest.mark.kernel
+def test_stream_zero_is_the_generator() -> None:
+    source = seeded(6)
+    s = stream(source.key(), np.uint64(0))
+    assert [uniform(s) for _ in range(10)] == source.generator().random(10).tolist()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 2**62 + 1])
+def test_below_is_in_range_and_as_its_twin(n: int) -> None:
+    source = seeded(7)
+    s = stream(source.key(), np.uint64(4))
+    words = naive.chacha_words(source.key().tobytes(), 4, 200)
+    assert [int(below(s, n)) for _ in range(50)] == [naive.below(words, n) for _ in range(50)]
+
+
+@pytest.mark.kernel
+@settings(max_examples=10, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 5), min_size=1, max_size=5),
+    weights=st.lists(st.integers(0, 9), min_size=1, max_size=4).filter(any),
+)
+def test_draws_equal_their_twin(sizes: list[int], weights: list[int]) -> None:
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    keys = np.arange(len(sizes), dtype=np.uint64) * np.uint64(7)
+    key = seeded(8).key()
+    fast = draw_per_group(starts, keys, np.cumsum(np.array(weights, dtype=np.int64)), key)
+    assert fast.tolist() == naive.draw_per_group(starts.tolist(), keys.tolist(), weights, key.tobytes())
+
+
+def test_sources_are_named_and_never_shown() -> None:
+    root = seeded(1)
+    assert root.derive("a", 1).key().tolist() == seeded(1).derive("a", 1).key().tolist()
+    others = [root, root.derive("a"), root.derive("a", 1), root.derive("a", "1"), root.derive("a1"), seeded(2)]
+    assert len({tuple(s.key()) for s in others}) == len(others)
+    assert repr(root) == "Source(seeded=True)"
+
+
+def test_entropy_is_new_each_time() -> None:
+    assert entropy().key().tolist() != entropy().key().tolist()
+    assert not entropy().seeded
+    assert not entropy().derive("x").seeded
