@@ -56,3 +56,50 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
                 index += 1
             drawn.append(index)
     return drawn
+
+
+def discrete_cells(
+    key: bytes, n: int, block: int, low: list[int], high: list[int], law: tuple[int, int, int, int, bool, bool]
+) -> list[int | None]:
+    """Noise for cells 0 .. n - 1; None where the bounds do not decide. law: start, bits, p, q, gaussian, signed."""
+    start, bits, p, q, gaussian, signed = law
+    drawn: list[int | None] = []
+    for first in range(0, n, block):
+        words = chacha_words(key, first // block, 20 * block)
+        cells = range(first, min(first + block, n))
+        drawn += [discrete_value(words, low, high, start, 2**bits, p, q, gaussian, signed) for _ in cells]
+    return drawn
+
+
+def discrete_value(
+    words: list[int],
+    low: list[int],
+    high: list[int],
+    start: int,
+    size: int,
+    p: int,
+    q: int,
+    gaussian: bool,
+    signed: bool,
+) -> int | None:
+    while True:
+        u = words.pop(0)
+        surely = [j for j in range(len(low)) if u < low[j] and (j == 0 or u >= high[j - 1])]
+        if not surely:
+            return None
+        y = start + surely[0] * size
+        rest = words.pop(0) if signed or size > 1 else 0
+        x, negative = y + rest % size, signed and rest >= 2**63
+        if negative and x == 0:
+            continue
+        above = x * x - y * y if gaussian else x - y
+        if above == 0 or exp_coin(words, p * above, q):
+            return -x if negative else x
+
+
+def exp_coin(words: list[int], p: int, q: int) -> bool:
+    """Heads with probability exp(-p / q): the parity of the first k whose coin of probability (p / q) / k fails."""
+    k = 1
+    while below(words, q) < p and (k == 1 or below(words, k) == 0):
+        k += 1
+    return k % 2 == 1

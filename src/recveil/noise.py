@@ -64,7 +64,7 @@ class Law:
         """Buckets hold 2**bits values."""
         return max(0, ((self.end(48) - (self.start or 0)) // _BUCKETS).bit_length() - 1)
 
-    def pmf(self, x: NDArray[np.generic]) -> NDArray[np.float64]:
+    def pmf(self, x: Ints) -> NDArray[np.float64]:
         """Probabilities in floating point: for de-noising and tests, never for drawing."""
         reach = np.arange(self.start or 0, self.end(48))
         weight = np.exp(-self._exponents(reach))
@@ -72,9 +72,9 @@ class Law:
         found = np.exp(-self._exponents(np.abs(x))) / total
         return found if self.signed else np.where(x >= (self.start or 0), found, 0.0)
 
-    def _exponents(self, x: NDArray[np.generic]) -> NDArray[np.float64]:
-        first, x = float(self.start or 0), x.astype(np.float64)
-        return (x - first) / float(self.size) if self.kind == "laplace" else (x * x - first**2) / (2 * float(self.size))
+    def _exponents(self, x: Ints) -> NDArray[np.float64]:
+        first, size, at = float(self.start or 0), float(self.size), x.astype(np.float64)
+        return (at - first) / size if self.kind == "laplace" else (at * at - first**2) / (2 * size)
 
 
 def laplace(scale: Fraction | int) -> Law:
@@ -93,12 +93,8 @@ def draw(law: Law, n: int, source: Source, first: int = 0) -> Ints:
 
     low, high = bounds(law, 64)
     guide = np.searchsorted(low, np.arange(1 << GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - GUIDE_BITS), "right")
-    numerator, denominator = law.size.denominator, law.size.numerator * (2 if law.kind == "gaussian" else 1)
-    furthest = (law.start or 0) + (len(low) << law.bits)
-    rejected = (1 << law.bits) * ((2 * furthest + (1 << law.bits)) if law.kind == "gaussian" else 1)
-    assert law.bits == 0 or rejected * numerator <= denominator, "a coin needs gamma <= 1"
-    if max(denominator, rejected * numerator, furthest) >= 2**62:
-        raise RecveilError(f"noise of {law.kind} size {float(law.size):g} is beyond 64-bit integers")
+    numerator, denominator = _coin_of(law, len(low))
+    values: Ints
     values, left_open = draw_cells(
         source.derive("cells").key(), first, n, low, high, guide.astype(np.int64), law.start or 0, law.bits,
         numerator, denominator, law.kind == "gaussian", law.signed,
@@ -119,6 +115,19 @@ def settle(law: Law, u: int, words: Words) -> int:
         if not (negative and x == 0) and _coin(law.exponent(x) - law.exponent(y), words):
             return -x if negative else x
         u = next(words)
+
+
+def _coin_of(law: Law, buckets: int) -> tuple[int, int]:
+    """The factor and the denominator of gamma in the kernel's coins; buckets of one value need none."""
+    size, end = 1 << law.bits, (law.start or 0) + (buckets << law.bits)
+    numerator, denominator = law.size.denominator, law.size.numerator * (2 if law.kind == "gaussian" else 1)
+    if size == 1:
+        numerator, denominator = 0, 1
+    largest = numerator * (size * (2 * end + size) if law.kind == "gaussian" else size)
+    if max(denominator, largest, end) >= 2**62:
+        raise RecveilError(f"noise of {law.kind} size {float(law.size):g} is beyond 64-bit integers")
+    assert largest <= denominator, "gamma is at most 1 as far as the table reaches"
+    return numerator, denominator
 
 
 @lru_cache(maxsize=32)

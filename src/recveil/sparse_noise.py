@@ -23,9 +23,7 @@ _DIGITS = 60  # beyond those that the random bits need; fewer than 35 are lost t
 Bounds = tuple[Decimal, Decimal]
 
 
-def noisy_above(
-    cells: Ints, values: Ints, n_cells: int, threshold: int, law: Law, source: Source
-) -> tuple[Ints, Ints]:
+def noisy_above(cells: Ints, values: Ints, n_cells: int, threshold: int, law: Law, source: Source) -> tuple[Ints, Ints]:
     """The cells of a table, and their values, where value + noise > threshold; `cells` (sorted) are not zero in it."""
     if not law.signed:
         raise ValueError("the noise must be on all integers")
