@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,27 @@ def real_data() -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture
-def recveil(tmp_path: Path) -> Callable[..., Any]:
-    """Run `recveil ARGUMENTS` in an empty folder; with json=True the parsed answer is returned."""
+def recveil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Run `recveil ARGUMENTS` in an empty folder, in this process; with json_answer the parsed answer is returned."""
+    from recveil.cli import main
+
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, json_answer: bool = False, code: int = 0) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-m", "recveil", *map(str, arguments), *(["--json"] if json_answer else [])],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        monkeypatch.setattr(sys, "argv", ["recveil", *map(str, arguments), *(["--json"] if json_answer else [])])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        done = Done(int(stopped.value.code or 0), *capfd.readouterr())
         assert done.returncode == code, f"exit code {done.returncode}: {done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr
         return json.loads(done.stdout) if json_answer else done
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 
@@ -103,3 +104,41 @@ def exp_coin(words: list[int], p: int, q: int) -> bool:
     while below(words, q) < p and (k == 1 or below(words, k) == 0):
         k += 1
     return k % 2 == 1
+def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
+    """The largest cosine of each query to any record."""
+    return [max([cosine(q, r) for r in records], default=0.0) for q in queries]
+
+
+def cosine(a: set[int], b: set[int]) -> float:
+    return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
+
+
+Profile = dict[int, float]  # item: rating
+
+
+def intersect(records: list[Profile], known: list[tuple[int, float]], tolerance: float) -> list[int]:
+    """The records that hold every known item with a rating near enough (NaN: any rating)."""
+    return [
+        number
+        for number, record in enumerate(records)
+        if all(i in record and (math.isnan(v) or abs(record[i] - v) <= tolerance) for i, v in known)
+    ]
+
+
+def score(records: list[Profile], known: list[tuple[int, float]], weights: list[float], spread: float) -> list[float]:
+    """The score of every record: the weight of each known item that it holds, less the farther its rating is."""
+    scores = []
+    for record in records:
+        total = 0.0
+        for i, v in known:
+            if i in record:
+                total += weights[i] * (1.0 if math.isnan(v) else math.exp(-abs(record[i] - v) / spread))
+        scores.append(total)
+    return scores
+
+
+def eccentricity(scores: list[float]) -> float:
+    top, second = sorted(scores, reverse=True)[:2]
+    mean = sum(scores) / len(scores)
+    deviation = math.sqrt(sum((s - mean) ** 2 for s in scores) / len(scores))
+    return (top - second) / deviation if deviation else 0.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import recveil
+import recveil as package
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "src" / "recveil"
@@ -77,12 +79,12 @@ def test_one_idea_per_file(path: Path) -> None:
 
 
 def test_public_names_are_listed_and_exist() -> None:
-    assert sorted(recveil.__all__) == recveil.__all__
-    assert set(recveil.__all__) == {name for names in recveil._ROOMS.values() for name in names}
-    for name in recveil.__all__:
-        assert getattr(recveil, name).__doc__, f"{name} has no docstring"
+    assert sorted(package.__all__) == package.__all__
+    assert set(package.__all__) == {name for names in package._ROOMS.values() for name in names}
+    for name in package.__all__:
+        assert getattr(package, name).__doc__, f"{name} has no docstring"
     with pytest.raises(AttributeError):
-        recveil.nothing_of_the_kind  # noqa: B018
+        package.nothing_of_the_kind  # noqa: B018
 
 
 def test_the_command_line_starts_without_heavy_imports() -> None:
@@ -99,10 +101,8 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_is_helpful_and_documented(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "recveil", command, "--help"], capture_output=True, text=True, check=True
-    )
+def test_every_command_is_helpful_and_documented(command: str, recveil: Callable[..., Any]) -> None:
+    done = recveil(command, "--help")
     assert "Example: recveil" in done.stdout
     assert "--json" in done.stdout
     assert "--seed" in done.stdout

@@ -35,7 +35,7 @@ def test_implicit_learns_from_it(tmp_path: Path, format: str, separator: str) ->
     frame = pl.read_csv(tmp_path / "out" / f"data.{format}", separator=separator)
     users, items = (frame.to_series(i).rank("dense").to_numpy().astype(np.int64) - 1 for i in (0, 1))
     matrix = sparse.csr_matrix((np.ones(len(frame)), (users, items)))
-    model = implicit_knn.CosineRecommender(K=20)
+    model = implicit_knn.ItemItemRecommender(K=20)
     model.fit(matrix, show_progress=False)
     found, _ = model.recommend(0, matrix[0], N=5)
     assert len(found) == 5

@@ -17,7 +17,15 @@ def test_the_twin_is_chacha() -> None:
     """RFC 8439, section 2.3.2: the block function's test vector."""
     key = bytes(range(32))
     nonce = bytes.fromhex("000000090000004a00000000")
-    state = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, *struct.unpack("<8I", key), 1, *struct.unpack("<3I", nonce)]
+    state = [
+        0x61707865,
+        0x3320646E,
+        0x79622D32,
+        0x6B206574,
+        *struct.unpack("<8I", key),
+        1,
+        *struct.unpack("<3I", nonce),
+    ]
     assert naive.chacha_block(state, 20)[:4] == [0xE4E7F110, 0x15593BD1, 0x1FDD0F50, 0xC47120A3]
 
 

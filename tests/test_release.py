@@ -82,7 +82,9 @@ def test_random_ratings_keep_pairs_and_draw_values(ratings: Interactions) -> Non
     made = release(ratings, RandomRatings(), seed=1)
     assert made.id_map is not None
     back = made.data.frame().join(made.id_map, left_on="user", right_on="released")
-    assert sorted(zip(back["original"], back["item"], strict=True)) == sorted(ratings.frame().select("user", "item").rows())
+    assert sorted(zip(back["original"], back["item"], strict=True)) == sorted(
+        ratings.frame().select("user", "item").rows()
+    )
     assert set(back["rating"]) <= {1.0, 2.0, 3.0, 4.0, 5.0}
 
 
@@ -103,3 +105,11 @@ def test_what_does_not_fit_is_refused(ratings: Interactions) -> None:
         release(clicks(), RandomRatings())
     with pytest.raises(RecveilError, match="no rows"):
         release(ratings.take(np.zeros(0, dtype=np.int64)), Pseudonymise())
+
+
+def test_people_without_rows_leave_no_trace(ratings: Interactions) -> None:
+    some = ratings.take_users(np.array([0, 1]))
+    made = release(some, Pseudonymise())
+    assert made.id_map is not None
+    assert set(made.id_map["original"]) == set(some.frame()["user"])
+    assert made.data.n_users == 2

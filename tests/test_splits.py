@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -192,24 +191,17 @@ def test_requests_that_these_data_cannot_meet() -> None:
             splits.folds(alone, k, rng)
 
 
-def real(path: str) -> pl.DataFrame:
-    folder = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    if not (folder / path).exists():
-        pytest.skip(f"{path} is not in RECVEIL_DATA, nor in ../shared/data beside the project")
-    return pl.read_parquet(folder / path)
-
-
 @pytest.mark.data
-def test_the_split_of_the_mbrw_reproduction() -> None:
-    frame = real("yahoo-music-mbrw/ratings.parquet")
+def test_the_split_of_the_mbrw_reproduction(real_data: Path) -> None:
+    frame = pl.read_parquet(real_data / "yahoo-music-mbrw/ratings.parquet")
     data = from_ids(frame["user"], frame["item"], time=frame["order"].to_numpy().astype(np.int64))
     train, test = splits.horizontal(data, 0.9, np.random.default_rng(0))
     assert (len(set(train.user)), len(set(test.user)), len(train)) == (8999, 1000, 152_901)
 
 
 @pytest.mark.data
-def test_the_users_of_ml_100k() -> None:
-    frame = real("ml-100k/ratings.parquet")
+def test_the_users_of_ml_100k(real_data: Path) -> None:
+    frame = pl.read_parquet(real_data / "ml-100k/ratings.parquet")
     train, test = splits.horizontal(from_ids(frame["user"], frame["item"]), 0.9, np.random.default_rng(0))
     assert (len(set(train.user)), len(set(test.user))) == (849, 94)
 
@@ -219,8 +211,8 @@ def test_the_users_of_ml_100k() -> None:
     ("folder", "posts", "tags", "error"),
     [("hetrec-movielens", 1165, 1.38, 0.07), ("hetrec-lastfm", 1640, 2.83, 0.25)],  # 4 standard deviations
 )
-def test_the_posts_of_hetrec(folder: str, posts: int, tags: float, error: float) -> None:
-    frame = real(f"{folder}/tags.parquet")
+def test_the_posts_of_hetrec(real_data: Path, folder: str, posts: int, tags: float, error: float) -> None:
+    frame = pl.read_parquet(real_data / f"{folder}/tags.parquet")
     data = from_ids(frame["user"], frame["resource"], tag=frame["tag"].cast(pl.String))
     train, test = splits.leave_one_post_out(data, np.random.default_rng(0))
     assert len(train) + len(test) == len(frame)

@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from recveil import spec
@@ -53,7 +54,7 @@ def save(release: Release, directory: str | Path, *, format: Format = "parquet",
     with _whole(directory) as part:
         data = part / f"data.{format}"
         write(release.data, data, format=format, time="order" if release.time == "order" else "time")
-        manifest = _manifest(release, data)
+        manifest = _manifest(release)
         (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
         manifest["files"] = [_entry(part / name) for name in (data.name, CARD)]
         (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -109,11 +110,14 @@ def save_map(id_map: pl.DataFrame, path: str | Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _manifest(release: Release, data: Path) -> dict[str, Any]:
+def _manifest(release: Release) -> dict[str, Any]:
     from recveil import __version__
 
     rows = release.data
-    schema = pl.read_parquet_schema(data) if data.suffix == ".parquet" else None
+    time = "order" if release.time == "order" else "time"
+    schema = (
+        rows.take(np.zeros(0, dtype=np.int64)).frame().rename({"user": rows.unit, "time": time}, strict=False).schema
+    )
     return {
         "recveil": __version__,
         "mechanism": release.mechanism.name,
@@ -125,10 +129,10 @@ def _manifest(release: Release, data: Path) -> dict[str, Any]:
         "kind": rows.kind,
         "unit": rows.unit,
         "time": release.time,
-        "columns": list(schema) if schema else list(rows.frame().columns),
+        "schema": [{"name": name, "type": str(kind)} for name, kind in schema.items()],
         "rows": len(rows),
-        "users": int(rows.compact().n_users),
-        "items": int(rows.compact().n_items),
+        "users": rows.n_users,
+        "items": rows.n_items,
         "notes": dict(release.notes),
     }
 

@@ -32,7 +32,7 @@ def card(manifest: dict[str, Any], mechanism: Mechanism) -> str:
         ]
     lines += [
         f"{manifest['rows']:,} rows, {manifest['users']:,} {manifest['unit']}s, {manifest['items']:,} items; "
-        f"columns {', '.join(manifest['columns'])}.",
+        f"columns {', '.join(column['name'] for column in manifest['schema'])}.",
         "",
         "## What was done",
         "",

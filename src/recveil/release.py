@@ -55,6 +55,7 @@ def release(
         raise RecveilError("there are no rows to release")
     mechanism.fits(data)
     chance = source(seed)
+    data = data.compact()  # nobody and nothing without a row may leave a trace
     if catalogue is not None:
         data = over_catalogue(data, catalogue)
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
@@ -65,7 +66,7 @@ def release(
     rows, tokens = _tokens(rows, data, chance.derive("tokens"))
     promise = mechanism.guarantee(public)
     return Release(
-        _canonical(rows, kept),
+        _canonical(rows, kept).compact(),
         mechanism,
         promise.as_experiment() if chance.seeded else promise,
         kept,

@@ -26,15 +26,15 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, columns: str | None = None, duplicates: str = "all") -> Interactions:
-    """DATA as given on the command line."""
+def read_data(data: str, columns: str | None = None) -> Interactions:
+    """DATA as given on the command line, with all its rows."""
     if data.startswith("sample:"):
         from recveil.samples import sample
 
         return sample(data.removeprefix("sample:"))
     from recveil.formats import parse_columns, read
 
-    return read(data, columns=parse_columns(columns) if columns else None, duplicates=duplicates)
+    return read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
 
 
 def read_released(data: str, columns: str | None, duplicates: str) -> Interactions:
@@ -42,7 +42,7 @@ def read_released(data: str, columns: str | None, duplicates: str) -> Interactio
     from recveil.formats import deduplicate
 
     rows = read_data(data, columns)
-    kept = deduplicate(rows, duplicates)
+    kept = deduplicate(rows, duplicates)  # type: ignore[arg-type]
     if len(kept) < len(rows):
         say(f"{len(rows) - len(kept):,} repeated rows left out (kept: the {duplicates} of each)")
     return kept

@@ -27,18 +27,14 @@ def demo(
 
     data = sample("films")
     say(f"sample:films: {len(data):,} ratings of {data.n_items:,} films by {data.n_users:,} viewers")
-    rows = []
+    lines = [f"{'bundle':<24} {'rows':>8} {'viewers':>8}  guarantee"]
+    bundles = []
     for spec in ("pseudonymise", "random-ratings"):
         directory = Path(out) / spec
         save(release(data, parse(spec), seed=seed), directory, force=True)
         manifest = load(directory).manifest
-        rows.append({"bundle": str(directory), "verified": True, "manifest": manifest})
-    lines = [f"{'bundle':<24} {'rows':>8} {'viewers':>8}  guarantee"]
-    for row in rows:
-        manifest = row["manifest"]
-        promise = manifest["guarantee"]
-        lines.append(
-            f"{row['bundle']:<24} {manifest['rows']:>8,} {manifest['users']:>8,}  {promise['status']}: {promise['sentence']}"
-        )
-    lines.append(f"Each bundle was written and verified. Look at {rows[0]['bundle']}/README.md")
-    answer({"bundles": rows}, lines, as_json)
+        bundles.append({"bundle": str(directory), "verified": True, "manifest": manifest})
+        promise = f"{manifest['guarantee']['status']}: {manifest['guarantee']['sentence']}"
+        lines.append(f"{directory!s:<24} {manifest['rows']:>8,} {manifest['users']:>8,}  {promise}")
+    lines.append(f"Each bundle was written and verified. Look at {bundles[0]['bundle']}/README.md")
+    answer({"bundles": bundles}, lines, as_json)

@@ -21,7 +21,9 @@ def release(
     duplicates: Duplicates = "last",
     format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter.")] = "parquet",
     time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
-    holdout: Annotated[float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")] = 0.0,
+    holdout: Annotated[
+        float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")
+    ] = 0.0,
     catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
@@ -59,7 +61,9 @@ def release(
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
-        say(f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication")
+        say(
+            f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication"
+        )
     if keep_map:
         if made.id_map is None:
             raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")

@@ -1,0 +1,57 @@
+"""What the attacker knows of a person: a few items of hers, at random, the rarest, or some in a row."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.records import Records, last_of_pairs
+from recveil.data import Interactions
+from recveil.errors import RecveilError, unknown
+
+Choice = Literal["random", "rare", "consecutive"]
+
+
+def learn(
+    data: Interactions, of: Records, people: NDArray[np.int64], most: int, items: Choice, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """For each of the people up to `most` items in the order in which they are learnt, padded with -1; their ratings.
+
+    The first r of them are themselves r random (the r rarest, r consecutive) items.
+    """
+    if items not in get_args(Choice):
+        raise unknown("choice of items", items, get_args(Choice))
+    rows = of.rows_of(people)
+    lengths = of.lengths[people]
+    person = np.repeat(np.arange(len(people)), lengths)
+    luck = rng.random(len(rows))
+    if items == "random":
+        order = np.lexsort((luck, person))
+    elif items == "rare":
+        order = np.lexsort((luck, of.popularity()[of.items[rows]], person))
+    else:
+        position = _positions(data, of)[rows]
+        start = np.floor(rng.random(len(people)) * lengths).astype(np.int64)[person]
+        after = position >= start  # onwards from the start; then backwards, where the end is reached
+        order = np.lexsort((np.where(after, position, lengths[person] + start - position), person))
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    kept = place < most
+    known = np.full((len(people), most), -1, dtype=np.int32)
+    ratings = np.full((len(people), most), np.nan)
+    known[person[kept], place[kept]] = of.items[rows[order[kept]]]
+    ratings[person[kept], place[kept]] = of.ratings[rows[order[kept]]]
+    return known, ratings
+
+
+def _positions(data: Interactions, of: Records) -> NDArray[np.int64]:
+    """Of each item of each record, how many others of the record came before it (its last time counts)."""
+    if data.time is None and data.kind in ("ratings", "tags"):
+        raise RecveilError("consecutive items need a time column, and the data have none")
+    rows = data.ordered()
+    last = last_of_pairs(rows)
+    position = np.empty(len(last), dtype=np.int64)
+    by_time = np.lexsort((last, rows.user[last]))
+    position[by_time] = np.arange(len(last)) - np.repeat(of.starts[:-1], of.lengths)
+    return position

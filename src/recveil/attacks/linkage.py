@@ -1,0 +1,273 @@
+"""linkage: the attacker knows r items of a person and picks the released record that is hers.
+
+`intersection` keeps the records that hold all known items and guesses among them: success is 1/candidates. With no
+candidate left it guesses among all records. `score` is the weighted score of Narayanan and Shmatikov; it picks the best
+record, and claims to have found her where that stands out from the second best by its eccentricity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.attacks.knowledge import Choice, learn
+from recveil.attacks.records import Postings, Records, postings, records
+from recveil.attacks.truth import Truth, closest, truth
+from recveil.attacks.verdict import measured
+from recveil.data import Interactions
+from recveil.errors import RecveilError, unknown
+from recveil.intervals import share, wilson
+from recveil.kernels import linkage as kernel
+from recveil.kernels.similarity import cosines
+from recveil.measurement import Measurement, Trial
+
+Attacker = Literal["intersection", "score"]
+ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")
+KNOWN = (1, 2, 4, 8, 16)
+ECCENTRICITY = 1.5  # of Narayanan and Shmatikov: below it they name nobody
+_LUCKY = 10  # records drawn per person by one who saw nothing
+
+
+class Side(NamedTuple):
+    """People to be attacked: members, whose records are in the release, or people who are not in the data."""
+
+    data: Interactions
+    records: Records
+    truth: Truth
+    people: NDArray[np.int64]  # one entry a draw
+
+
+class Outcome(NamedTuple):
+    """Per target and number of known items; NaN where she has fewer."""
+
+    success: NDArray[np.float64]  # the probability that the record picked is hers
+    claims: NDArray[np.float64]  # whether the attacker claims to have found her
+    picks: NDArray[np.int64]  # the record picked; -1: any
+
+
+def linkage(
+    trial: Trial,
+    rng: np.random.Generator,
+    *,
+    known: Sequence[int] | None = None,
+    ratings: bool | None = None,
+    items: Choice = "random",
+    attackers: Sequence[Attacker] = ATTACKERS,
+    tolerance: float = 0.0,
+    theta: float = 0.7,
+    targets: int = 2000,
+    draws: int = 1,
+    trusted: pl.Series | None = None,
+) -> list[Measurement]:
+    """The success of each attacker for each number of known items, and the (Theta, omega) figure.
+
+    ratings: whether the attacker knows the ratings too, within `tolerance` (default: both ways, if there are any), of
+    all items or of the `trusted` ones alone. Targets are drawn without repeats, and each is attacked `draws` times.
+    control: for people who are not in the data, the share of whom the attacker claims to have found one record.
+    """
+    train, released = records(trial.train), records(trial.released)
+    whose = truth(train, released, trial.owner)
+    levels = _levels(known, train.lengths[whose.people])
+    members = _side(trial.train, train, whose, targets, draws, rng)
+    others = _others(trial, released, targets, rng)
+    index, crowd = postings(released), released.people
+    found: list[Measurement] = []
+    ways = _ways(ratings, trial)
+    for rated in ways:
+        knows = [_learn(side, levels, items, rated, trusted, trial, rng) for side in (members, others) if side]
+        for attacker in attackers:
+            sides = [
+                (side, _attack(attacker, index, crowd, side, facts, tolerance, rng))
+                for side, facts in zip((members, others), knows, strict=False)
+                if side
+            ]
+            params = {"ratings": rated, "items": items, "attacker": attacker}
+            if rated and tolerance:
+                params["tolerance"] = tolerance
+            for r in levels:
+                row = {"known": r, **params}
+                found.append(_linked(row, sides, whose, len(crowd)))
+                if rated == ways[0]:
+                    found.append(_similar({"theta": theta, **row}, sides, released, crowd, rng))
+    return found
+
+
+def exposure(
+    trial: Trial,
+    rng: np.random.Generator,
+    *,
+    known: int,
+    ratings: bool = False,
+    items: Choice = "random",
+    draws: int = 20,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The people (codes in trial.train) who have `known` items and a record in the release, and how surely
+    the intersection attacker finds each of them."""
+    train, released = records(trial.train), records(trial.released)
+    whose = truth(train, released, trial.owner)
+    _levels([known], train.lengths[whose.people])
+    eligible = whose.people[train.lengths[whose.people] >= known]
+    side = Side(trial.train, train, whose, np.tile(eligible, draws))
+    facts = _learn(side, [known], items, _ways(ratings, trial)[0], None, trial, rng)
+    outcome = _attack("intersection", postings(released), released.people, side, facts, 0.0, rng)
+    return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
+
+
+def _side(
+    data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator
+) -> Side:
+    people = whose.people
+    if not len(people):
+        raise RecveilError("nobody of the data has a record in the release")
+    chosen = rng.permutation(people)[:targets]
+    return Side(data, of, whose, np.repeat(chosen, draws))
+
+
+def _others(trial: Trial, released: Records, targets: int, rng: np.random.Generator) -> Side | None:
+    if trial.holdout is None:
+        return None
+    of = records(trial.holdout)
+    return Side(trial.holdout, of, closest(of, released), rng.permutation(of.people)[:targets])
+
+
+def _levels(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int]:
+    if known is None:
+        return [r for r in KNOWN if r == 1 or 2 * np.count_nonzero(lengths >= r) >= len(lengths)]
+    for r in known:
+        if r < 1:
+            raise RecveilError(f"an attacker knows at least 1 item, not {r}")
+        if r > lengths.max(initial=0):
+            raise RecveilError(f"nobody has {r} items to be known: the longest profile has {lengths.max(initial=0)}")
+    return sorted(set(known))
+
+
+def _ways(ratings: bool | None, trial: Trial) -> list[bool]:
+    """With and without ratings; the better informed first."""
+    missing = [n for n in ("train", "released") if getattr(trial, n).rating is None]
+    if ratings and missing:
+        what = "the release has" if missing == ["released"] else "the data have"
+        raise RecveilError(f"the attacker is to know ratings, and {what} none")
+    return [bool(ratings)] if ratings is not None else ([False] if missing else [True, False])
+
+
+def _learn(
+    side: Side,
+    levels: Sequence[int],
+    items: Choice,
+    rated: bool,
+    trusted: pl.Series | None,
+    trial: Trial,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    known, ratings = learn(side.data, side.records, side.people, max(levels), items, rng)
+    if not rated:
+        ratings = np.full_like(ratings, np.nan)
+    elif trusted is not None:
+        told = trial.train.items.is_in(trusted.cast(trial.train.items.dtype).implode()).to_numpy()
+        ratings = np.where(told[known], ratings, np.nan)
+    return known, ratings
+
+
+def _attack(
+    attacker: Attacker,
+    index: Postings,
+    crowd: NDArray[np.int64],
+    side: Side,
+    facts: tuple[NDArray[np.int32], NDArray[np.float64]],
+    tolerance: float,
+    rng: np.random.Generator,
+) -> Outcome:
+    known, ratings = facts
+    starts, hers = side.truth.of(side.people)
+    luck = rng.random(known.shape)
+    if attacker == "intersection":
+        sizes, hits, picks = kernel.intersect(*index, known, ratings, tolerance, starts, hers, luck)
+        claims = sizes == 1
+    elif attacker == "score":
+        weights = 1.0 / np.log(1.0 + np.maximum(np.diff(index.starts), 1))
+        spread = float(np.nanstd(index.ratings)) if np.isfinite(index.ratings).any() else 1.0
+        n_records = int(crowd.max()) + 1
+        sizes, hits, picks, far = kernel.score(
+            *index, weights, n_records, known, ratings, spread or 1.0, starts, hers, luck
+        )
+        claims = far >= ECCENTRICITY
+    else:
+        raise unknown("attacker", attacker, ATTACKERS)
+    weight = side.truth.weight[side.people][:, None]
+    blind = np.diff(starts)[:, None] * weight / len(crowd)
+    success = np.where(sizes > 0, hits * weight / np.maximum(sizes, 1), blind)
+    fewer = sizes < 0
+    return Outcome(np.where(fewer, np.nan, success), np.where(fewer, np.nan, claims), picks)
+
+
+def _linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Truth, n_records: int) -> Measurement:
+    side, outcome = sides[0]
+    r = params["known"] - 1
+    people, success = _per_person(side.people, outcome.success[:, r])
+    claims = outcome.claims[:, r] == 1.0
+    control = None
+    if len(sides) > 1:
+        _, other = sides[1]
+        counted = other.success if whose.how == "closest" else other.claims
+        control = float(np.nanmean(counted[:, r])) if np.isfinite(counted[:, r]).any() else None
+    right = float(outcome.success[claims, r].mean()) if claims.any() else 0.0
+    words = [whose.note] if whose.note else []
+    words.append(f"claims to have found {np.nanmean(outcome.claims[:, r]):.1%}, and is right in {right:.1%} of these")
+    blind = np.diff(whose.starts)[people] * whose.weight[people] / n_records
+    return measured(
+        "linkage",
+        share(success),
+        len(people),
+        chance=float(blind.mean()),
+        control=control,
+        params=params,
+        note="; ".join(words),
+    )
+
+
+def _similar(
+    params: dict[str, Any],
+    sides: list[tuple[Side, Outcome]],
+    released: Records,
+    crowd: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Measurement:
+    """(Theta, omega): how often the record picked is at least Theta similar to hers, whoever it belongs to."""
+    r = params["known"] - 1
+    reached = []
+    for side, outcome in sides:
+        able = np.isfinite(outcome.success[:, r])
+        picks = np.where(outcome.picks[:, r] >= 0, outcome.picks[:, r], rng.choice(crowd, size=len(able)))
+        reached.append((side.people[able], _reach(side, side.people[able], picks[able], released, params["theta"])))
+    people, hits = _per_person(*reached[0])
+    control = float(reached[1][1].mean()) if len(reached) > 1 and len(reached[1][1]) else None
+    lucky = np.tile(people, _LUCKY)
+    blind = float(_reach(sides[0][0], lucky, rng.choice(crowd, size=len(lucky)), released, params["theta"]).mean())
+    value = float(hits.mean())
+    return measured(
+        "theta-omega",
+        (value, *wilson(value * len(people), len(people))),
+        len(people),
+        chance=blind,
+        control=control,
+        params=params,
+        note="share of people for whom the record picked is at least this similar to theirs",
+    )
+
+
+def _reach(
+    side: Side, people: NDArray[np.int64], picks: NDArray[np.int64], released: Records, theta: float
+) -> NDArray[np.float64]:
+    pairs = np.stack([people, picks], axis=1)
+    return (cosines(*side.records.sets, *released.sets, pairs) >= theta - 1e-12).astype(np.float64)
+
+
+def _per_person(people: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The mean over the draws of each person who has any."""
+    able = np.isfinite(values)
+    who, place = np.unique(people[able], return_inverse=True)
+    return who, np.bincount(place, weights=values[able]) / np.bincount(place)
