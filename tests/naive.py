@@ -104,6 +104,8 @@ def exp_coin(words: list[int], p: int, q: int) -> bool:
     while below(words, q) < p and (k == 1 or below(words, k) == 0):
         k += 1
     return k % 2 == 1
+
+
 def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
     """The largest cosine of each query to any record."""
     return [max([cosine(q, r) for r in records], default=0.0) for q in queries]

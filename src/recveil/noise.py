@@ -24,6 +24,7 @@ from recveil.randomness import Source
 Ints = NDArray[np.int64]
 Words = Iterator[int]
 _BUCKETS = 512  # a law is cut into 512 to 1,024 buckets, or into single values where that is fewer
+_FEW = 50_000
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,17 @@ def gaussian(variance: Fraction | int) -> Law:
 
 def draw(law: Law, n: int, source: Source, first: int = 0) -> Ints:
     """Noise for the cells first .. first + n - 1: cell i always gets the same from the same source."""
-    from recveil.kernels.discrete import GUIDE_BITS, draw_cells
+    from recveil.kernels.discrete import GUIDE_BITS, draw_few, draw_many
 
     low, high = bounds(law, 64)
-    guide = np.searchsorted(low, np.arange(1 << GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - GUIDE_BITS), "right")
+    guide = np.searchsorted(
+        low, np.arange(1 << GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - GUIDE_BITS), "right"
+    ).astype(np.int64)
     numerator, denominator = _coin_of(law, len(low))
-    values: Ints
-    values, left_open = draw_cells(
-        source.derive("cells").key(), first, n, low, high, guide.astype(np.int64), law.start or 0, law.bits,
-        numerator, denominator, law.kind == "gaussian", law.signed,
-    )  # fmt: skip
+    table = (low, high, guide, law.start or 0, law.bits, numerator, denominator, law.kind == "gaussian", law.signed)
+    values, left_open = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    fill = draw_few if n < _FEW else draw_many
+    fill(values, left_open, source.derive("cells").key(), first, table)
     spare = source.derive("open").key()
     for i in np.flatnonzero(left_open):
         values[i] = settle(law, int(values[i]) % 2**64, word_stream(spare, first + int(i)))

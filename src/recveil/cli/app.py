@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from recveil.cli.audit import audit
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
 from recveil.cli.release import release
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, inspect, release, verify):
+for command in (audit, demo, inspect, release, verify):
     app.command()(command)
 
 

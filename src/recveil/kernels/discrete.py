@@ -39,11 +39,13 @@ def bucket(u: Any, low: NDArray[np.uint64], high: NDArray[np.uint64], guide: NDA
     return np.int64(j)
 
 
-@njit(cache=True, parallel=True)
-def draw_cells(
+@njit(cache=True)
+def _draw_block(
+    values: NDArray[np.int64],
+    left_open: NDArray[np.bool_],
+    b: int,
     key: NDArray[np.uint64],
     first: int,
-    n: int,
     low: NDArray[np.uint64],
     high: NDArray[np.uint64],
     guide: NDArray[np.int64],
@@ -53,39 +55,60 @@ def draw_cells(
     denominator: int,
     gaussian: bool,
     signed: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Values of the cells first .. first + n - 1, and which of them are open: their value is then the 64 bits drawn.
-
-    Cell i is drawn from the stream numbered i // BLOCK, after the cells that stand before it in its block.
-    """
-    values = np.zeros(n, dtype=np.int64)
-    left_open = np.zeros(n, dtype=np.bool_)
+) -> None:
+    s = stream(key, b)
     mask = (uint64(1) << uint64(bits)) - uint64(1)
-    begin, end = first // BLOCK, (first + n + BLOCK - 1) // BLOCK
-    for b in prange(begin, end):
-        s = stream(key, b)
-        for i in range(b * BLOCK, min((b + 1) * BLOCK, first + n)):
-            x, found = np.int64(0), False
-            while not found:
-                u = word(s)
-                j = bucket(u, low, high, guide)
-                if j < 0:
-                    x = np.int64(u)
-                    break
-                y = start + (j << bits)
-                rest = word(s) if signed or bits > 0 else uint64(0)
-                r = np.int64(rest & mask)
-                above = r * (2 * y + r) if gaussian else r
-                x = y + r
-                if signed and (rest >> uint64(63)) != 0:
-                    x = -x
-                    if x == 0:
-                        continue
-                found = r == 0 or coin(s, numerator * above, denominator)
-            if i >= first:
-                values[i - first] = x
-                left_open[i - first] = not found
-    return values, left_open
+    for i in range(b * BLOCK, min((b + 1) * BLOCK, first + len(values))):
+        x, found = np.int64(0), False
+        while not found:
+            u = word(s)
+            j = bucket(u, low, high, guide)
+            if j < 0:
+                x = np.int64(u)
+                break
+            y = start + (j << bits)
+            rest = word(s) if signed or bits > 0 else uint64(0)
+            r = np.int64(rest & mask)
+            above = r * (2 * y + r) if gaussian else r
+            x = y + r
+            if signed and (rest >> uint64(63)) != 0:
+                x = -x
+                if x == 0:
+                    continue
+            found = r == 0 or coin(s, numerator * above, denominator)
+        if i >= first:
+            values[i - first] = x
+            left_open[i - first] = not found
+
+
+@njit(cache=True)
+def draw_few(
+    values: NDArray[np.int64],
+    left_open: NDArray[np.bool_],
+    key: NDArray[np.uint64],
+    first: int,
+    table: tuple[Any, ...],
+) -> None:
+    """`draw_many` on one core: threads would cost more than they save."""
+    for b in range(first // BLOCK, (first + len(values) + BLOCK - 1) // BLOCK):
+        _draw_block(values, left_open, b, key, first, *table)
+
+
+@njit(cache=True, parallel=True)
+def draw_many(
+    values: NDArray[np.int64],
+    left_open: NDArray[np.bool_],
+    key: NDArray[np.uint64],
+    first: int,
+    table: tuple[Any, ...],
+) -> None:
+    """Fill in the values of the cells from `first` on, and which of them are open: these hold the 64 bits drawn.
+
+    Cell i is drawn from the stream numbered i // BLOCK, after the cells that stand before it in its block. table: low,
+    high, guide, start, bits, then numerator and denominator of the coins, gaussian or not, signed or not.
+    """
+    for b in prange(first // BLOCK, (first + len(values) + BLOCK - 1) // BLOCK):
+        _draw_block(values, left_open, b, key, first, *table)
 
 
 @njit(cache=True)
