@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        DpStreams,
         Pseudonymise,
         RandomRatings,
     )
