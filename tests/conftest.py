@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines are shared and kernels compile at their first call: time limits per example would fail by chance.
+settings.register_profile("recveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("recveil")
 
 PROJECT = Path(__file__).parent.parent
 

@@ -89,8 +89,8 @@ class Interactions:
 
     # --- rows -------------------------------------------------------------------------------------------------
 
-    def take(self, rows: NDArray[Any]) -> Interactions:
-        """The given rows (indices or a mask), with the vocabularies unchanged."""
+    def take(self, rows: NDArray[Any] | slice) -> Interactions:
+        """The given rows (indices, a mask or a slice), with the vocabularies unchanged."""
         columns = {
             f.name: getattr(self, f.name)[rows]
             for f in fields(self)
@@ -110,7 +110,7 @@ class Interactions:
             return self
         if self.time is None:
             return self.take(group(self.user, self.n_users)[1])
-        by_time = np.argsort(self.time, kind="stable")
+        by_time = np.argsort(self.time, kind="stable").astype(np.int32 if len(self) < 2**31 else np.int64)
         return self.take(by_time[group(self.user[by_time], self.n_users)[1]])
 
     def is_ordered(self) -> bool:
@@ -150,7 +150,7 @@ class Interactions:
             end = int(starts[last])
             if end <= begin:  # one user (item) alone has more rows than asked for
                 end = int(starts[np.searchsorted(starts, begin, side="right")])
-            yield data.take(np.arange(begin, end)) if (begin, end) != (0, len(data)) else data
+            yield data.take(slice(begin, end))
             begin = end
 
     # --- ids --------------------------------------------------------------------------------------------------
@@ -212,11 +212,11 @@ class Interactions:
         return self.frame().equals(other.frame(), null_equal=True)
 
 
-def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Counting sort: where each code's rows start, and the rows by code, in their given order within a code."""
-    rows = np.arange(len(codes))
+    rows = np.arange(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
     table = sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1))).tocsr()
-    return table.indptr.astype(np.int64), table.data.astype(np.int64)
+    return table.indptr.astype(np.int64), table.data
 
 
 def code(ids: pl.Series) -> tuple[Codes, pl.Series]:
@@ -225,16 +225,19 @@ def code(ids: pl.Series) -> tuple[Codes, pl.Series]:
         values = ids.to_numpy()
         low, high = int(values.min()), int(values.max())
         if high - low <= 4 * len(values) + 65536:
-            present = np.zeros(high - low + 1, dtype=bool)
-            shifted = values - values.dtype.type(low)
-            present[shifted] = True
+            base = 0 if 0 <= low <= 65536 else low  # ids from about 0 on can serve as indices as they are
+            indices = values - values.dtype.type(base) if base else values
+            present = np.zeros(high - base + 1, dtype=bool)
+            present[indices] = True
             codes = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            vocabulary = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(low)
-            return codes[shifted], pl.Series(vocabulary)
-    vocabulary = ids.unique().sort()
-    first = pl.DataFrame({"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
-    codes = pl.DataFrame({"id": ids}).join(first, on="id", how="left", maintain_order="left")["code"].to_numpy()
-    return codes, vocabulary
+            vocabulary = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(base)
+            return codes[indices], pl.Series(vocabulary)
+    seen = ids.to_arrow().dictionary_encode()  # in the order of appearance: only the few distinct ids are sorted
+    distinct = pl.Series(seen.dictionary)
+    vocabulary = distinct.sort()
+    rank = pl.DataFrame({"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
+    codes = pl.DataFrame({"id": distinct}).join(rank, on="id", how="left", maintain_order="left")["code"].to_numpy()
+    return codes[seen.indices.to_numpy()], vocabulary
 
 
 def from_ids(
@@ -286,7 +289,10 @@ def _plain(ids: pl.Series) -> pl.Series:
 
 
 def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:
-    present = np.bincount(codes, minlength=len(ids)) > 0
+    present = np.zeros(len(ids), dtype=bool)
+    present[codes] = True
+    if present.all():
+        return codes, ids
     new = np.cumsum(present, dtype=np.int32) - np.int32(1)
     return new[codes], ids.filter(pl.Series(present))
 

@@ -90,7 +90,9 @@ def trial(
     return Trial(**aligned, owner=owner)
 
 
-def measure(trial: Trial, measures: Mapping[str, Measure], seed: int, mechanism: str | None = None) -> list[Measurement]:
+def measure(
+    trial: Trial, measures: Mapping[str, Measure], seed: int, mechanism: str | None = None
+) -> list[Measurement]:
     """Every measure on a trial, each with a stream of its own, so that leaving one out does not change another."""
     found: list[Measurement] = []
     for name, function in measures.items():

@@ -63,6 +63,8 @@ def release(
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
     kept = _time_rule(time, data)
+    if kept == "drop":
+        rows = replace(rows, time=None)
     rows, tokens = _tokens(rows, data, chance.derive("tokens"))
     promise = mechanism.guarantee(public)
     return Release(
@@ -109,7 +111,7 @@ def _time_rule(time: Time, data: Interactions) -> Literal["drop", "order", "keep
 
 def _tokens(rows: Interactions, data: Interactions, chance: Source) -> tuple[Interactions, pl.Series]:
     """The rows with a random 63-bit token for every user; tokens that name a real id are drawn again."""
-    taken = set(data.users.to_list()) if data.users.dtype.is_integer() else set()
+    real = data.users.to_numpy() if data.users.dtype == pl.Int64 else None
     rng = chance.generator()
     tokens = np.zeros(rows.n_users, dtype=np.int64)
     open_ = np.arange(rows.n_users)
@@ -118,8 +120,8 @@ def _tokens(rows: Interactions, data: Interactions, chance: Source) -> tuple[Int
         _, first = np.unique(tokens, return_index=True)
         again = np.ones(rows.n_users, dtype=bool)
         again[first] = False
-        if taken:
-            again |= np.fromiter((int(t) in taken for t in tokens), dtype=bool, count=len(tokens))
+        if real is not None:
+            again |= np.isin(tokens, real)
         open_ = np.flatnonzero(again)
     order = np.argsort(tokens)
     rank = np.empty(len(order), dtype=np.int32)
@@ -131,7 +133,7 @@ def _canonical(rows: Interactions, time: str) -> Interactions:
     """Rows in an order that carries nothing but what is meant to be released."""
     if time == "drop":
         keys = [k for k in (rows.rating, rows.tag, rows.item, rows.user) if k is not None]
-        return replace(rows.take(np.lexsort(keys)), time=None)
+        return rows.take(np.lexsort(keys))
     rows = rows.ordered()
     if time == "keep":
         return rows

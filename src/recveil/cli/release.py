@@ -58,6 +58,7 @@ def release(
     items = read_catalogue(catalogue) if catalogue else None
     with progress(mechanism.name, 2 * len(rows)) as tick:
         made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
+    del rows  # a large log should not stand in memory twice
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")

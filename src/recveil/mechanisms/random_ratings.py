@@ -42,8 +42,8 @@ class RandomRatings(Masking):
 
     def guarantee(self, public: Public) -> Guarantee:
         return nothing(
-            "The values say nothing about a person any more, but which items she rated stays, and that alone "
-            "is enough to find most people."
+            "The values say nothing about a person any more, but which items she rated stays, and that is often "
+            "enough to find her record."
         )
 
     def card(self) -> str:

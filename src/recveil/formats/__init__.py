@@ -1,0 +1,14 @@
+"""Files and frames <-> Interactions.
+
+Read: csv, tsv, parquet, jsonl, MovieLens (u.data, ratings.dat, ratings.csv), RecBole .inter, HetRec .dat, each also
+as .gz or .zst; polars, pandas and arrow frames; scipy CSR. Written: parquet, csv, .inter.
+Whatever is wrong with an input comes out as one RecveilError line that names the file and the line.
+"""
+
+from recveil.formats.duplicates import count_duplicates, deduplicate
+from recveil.formats.frames import from_csr, from_frame
+from recveil.formats.reading import read
+from recveil.formats.roles import parse_columns
+from recveil.formats.writing import write
+
+__all__ = ["count_duplicates", "deduplicate", "from_csr", "from_frame", "parse_columns", "read", "write"]

@@ -1,0 +1,73 @@
+"""Rows that repeat the user and item (and tag) of another row."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.data import Interactions
+from recveil.errors import RecveilError, unknown
+
+Keep = Literal["error", "first", "last", "all"]
+KEEP: tuple[Keep, ...] = ("error", "first", "last", "all")
+
+
+def deduplicate(data: Interactions, keep: Keep = "last") -> Interactions:
+    """One row per user and item (per user, item and tag): the first or last by time, by file order among equals.
+
+    Clicks and sessions keep their repeats, which are part of the story, under "first" and "last" too.
+    "error" refuses any repeat, "all" touches nothing. The rows kept stay in their order.
+    """
+    if keep not in KEEP:
+        raise unknown("treatment of duplicates", keep, KEEP)
+    if keep == "all" or (keep != "error" and data.kind in ("clicks", "sessions")):
+        return data
+    if data.tag is None and _all_pairs_differ(data):
+        return data
+    keys = _keys(data)
+    order = np.argsort(keys, kind="stable")
+    same = keys[order[1:]] == keys[order[:-1]]
+    repeats = int(np.count_nonzero(same))
+    if repeats == 0:
+        return data
+    if keep == "error":
+        what = "user, item and tag" if data.tag is not None else "user and item"
+        raise RecveilError(f"{repeats:,} of {len(data):,} rows repeat the {what} of another row")
+    rows = order[np.append(False, same) | np.append(same, False)]
+    rows = rows[np.lexsort([rows, *([] if data.time is None else [data.time[rows]]), keys[rows]])]
+    differs = keys[rows[1:]] != keys[rows[:-1]]
+    best = np.append(True, differs) if keep == "first" else np.append(differs, True)
+    kept = np.ones(len(data), dtype=bool)
+    kept[rows[~best]] = False
+    return data.take(kept)
+
+
+def count_duplicates(data: Interactions) -> int:
+    """How many rows repeat the user and item (and tag) of an earlier one."""
+    return _repeats(_keys(data))
+
+
+def _all_pairs_differ(data: Interactions) -> bool:
+    """Two counting sorts bring equal pairs side by side: half the time of counting the distinct ones."""
+    ones = np.ones(len(data), dtype=np.int8)
+    pairs = sparse.coo_array((ones, (data.user, data.item)), shape=(data.n_users, data.n_items))
+    pairs.has_canonical_format = True  # or tocsr would already sum the repeats up
+    return bool(pairs.tocsr().tocsc().has_canonical_format)
+
+
+def _repeats(keys: NDArray[Any]) -> int:
+    return len(keys) - pl.Series(keys).n_unique()
+
+
+def _keys(data: Interactions) -> NDArray[Any]:
+    """A number per row, the same for rows of the same user and item (and tag)."""
+    pairs = data.user.astype(np.int64) * data.n_items + data.item
+    if data.tag is None:
+        return pairs
+    if data.n_users * data.n_items * data.n_tags >= 2**63:
+        pairs = np.unique(pairs, return_inverse=True)[1]
+    return pairs * data.n_tags + data.tag

@@ -1,0 +1,113 @@
+"""Which column plays which role: by the caller's mapping, otherwise by the obvious names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from recveil.errors import RecveilError, unknown
+
+Role = Literal["user", "item", "rating", "time", "tag"]
+
+# Lower case, without "_", "-" and blanks; the earlier name wins where a table has several.
+NAMES: dict[Role, tuple[str, ...]] = {
+    "user": ("user", "userid", "uid", "customer", "customerid", "visitor", "visitorid", "session", "sessionid"),
+    "item": (
+        *("item", "itemid", "resource", "resourceid", "movie", "movieid", "film", "filmid", "artist", "artistid"),
+        *("book", "bookid", "bookmark", "bookmarkid", "isbn", "product", "productid", "sku", "asin"),
+        *("track", "trackid", "song", "songid", "article", "articleid", "clicks", "items"),
+    ),
+    "rating": ("rating", "stars", "score"),
+    "time": ("time", "timestamp", "ts", "datetime", "date", "order"),
+    "tag": ("tag", "label", "tagid"),
+}
+DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")  # HetRec: day month year, or date_day date_month ...
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of the columns of each role. `time` may be the parts of a date, in the order of DATE_PARTS."""
+
+    columns: dict[Role, list[int]]
+    unit: Literal["user", "session"]
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """The mapping written as "user=uid,item=movie,rating=stars,time=ts,tag=label"."""
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (role and equals and column):
+            raise RecveilError(f"columns: {part.strip()!r} is not role=column, as in user=uid,item=movie")
+        if role in mapping:
+            raise RecveilError(f"columns: {role} is mapped twice, to {mapping[role]!r} and to {column!r}")
+        mapping[role] = column
+    _check(mapping)
+    return mapping
+
+
+def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Roles:
+    """The roles of a table's columns; an error names `source`."""
+    mapping = mapping or {}
+    _check(mapping)
+    columns: dict[Role, list[int]] = {}
+    for role in NAMES:
+        if role in mapping:
+            columns[role] = [_mapped(names, role, mapping[role], source)]
+    taken = {position for positions in columns.values() for position in positions}
+    free = {n: _plain(name) for n, name in enumerate(names) if n not in taken}
+    for role in NAMES:
+        if role not in columns and (position := _recognised(names, free, role, source)) is not None:
+            columns[role] = [position]
+    if "time" not in columns and (parts := _date_parts(free)):
+        columns["time"] = parts
+    for role in ("user", "item"):
+        if role not in columns:
+            raise RecveilError(f"{source}: no column for {role} {_among(names)}; name it as in {role}=COLUMN")
+    return Roles(columns, "session" if _plain(names[columns["user"][0]]).startswith("session") else "user")
+
+
+def _check(mapping: Mapping[str, str]) -> None:
+    used: dict[str, str] = {}
+    for role, column in mapping.items():
+        if role not in NAMES:
+            raise unknown("role of a column", role, NAMES)
+        if column in used:
+            raise RecveilError(f"columns: {column!r} is mapped twice, as {used[column]} and as {role}")
+        used[column] = role
+
+
+def _mapped(names: Sequence[str], role: str, column: str, source: str) -> int:
+    found = [n for n, name in enumerate(names) if name == column]
+    found = found or [n for n, name in enumerate(names) if name.casefold() == column.casefold()]
+    if len(found) != 1:
+        fault = "no column" if not found else f"{len(found)} columns named"
+        raise RecveilError(f"{source}: {fault} {column!r} for {role} {_among(names)}")
+    return found[0]
+
+
+def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, source: str) -> int | None:
+    for known in NAMES[role]:
+        found = [n for n, name in free.items() if name == known]
+        if len(found) > 1:
+            both = " and ".join(repr(names[n]) for n in found)
+            raise RecveilError(f"{source}: columns {both} both look like {role}; name one as in {role}=COLUMN")
+        if found:
+            return found[0]
+    return None
+
+
+def _date_parts(free: Mapping[int, str]) -> list[int]:
+    where = {name.removeprefix("date"): n for n, name in free.items()}
+    wanted = DATE_PARTS if where.keys() >= set(DATE_PARTS) else DATE_PARTS[:3]
+    return [where[part] for part in wanted] if where.keys() >= set(wanted) else []
+
+
+def _among(names: Sequence[str]) -> str:
+    listed = ", ".join(repr(name[:40])[1:-1] for name in names[:12])
+    return f"among: {listed}{', ...' if len(names) > 12 else ''}"
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace("_", "").replace("-", "").replace(" ", "")

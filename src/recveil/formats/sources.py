@@ -1,0 +1,119 @@
+"""A file to read: its kind by its ending, its content unpacked, its faults as one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+import pyarrow as pa
+
+from recveil.errors import RecveilError, unknown
+
+KINDS = {
+    "csv": "csv",
+    "tsv": "tsv",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "inter": "inter",
+    "dat": "dat",
+    "data": "data",
+}
+PACKED = {"gz": "gzip", "zst": "zstd"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """`name` is the path as the caller wrote it; `content` is set where the file had to be unpacked."""
+
+    name: str
+    path: Path
+    kind: str
+    content: bytes | None = None
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb") if self.content is None else BytesIO(self.content)
+
+    def read(self) -> bytes:
+        with self.open() as file:
+            return file.read()
+
+    def lines(self) -> Iterator[str]:
+        """Its text, line by line, without the byte order mark."""
+        with self.open() as file:
+            for n, line in enumerate(file, 1):
+                try:
+                    yield line.decode("utf-8-sig" if n == 1 else "utf-8")
+                except UnicodeDecodeError:
+                    raise RecveilError(f"{self.name}, line {n}: not UTF-8 text") from None
+
+
+def find(path: str | os.PathLike[str]) -> Source:
+    """The file at `path`, of a kind that its ending tells, unpacked if it is .gz or .zst."""
+    name = os.fspath(path)
+    with one_line(name):
+        place = Path(name)
+        mode = place.stat()
+        if stat.S_ISDIR(mode.st_mode):
+            raise RecveilError(f"{name}: a directory, not a file")
+        if not stat.S_ISREG(mode.st_mode):
+            raise RecveilError(f"{name}: not a regular file")
+        *_, ending = place.name.lower().split(".")
+        packing = PACKED.get(ending)
+        if packing:
+            *_, ending = place.name.lower().split(".")[:-1] or [""]
+        if ending not in KINDS or "." not in place.name:
+            raise RecveilError(f"{name}: {unknown('format', ending, KINDS)}")
+        if mode.st_size == 0:
+            raise RecveilError(f"{name}: the file is empty")
+        source = Source(name, place.absolute(), KINDS[ending])
+        with source.open() as file:
+            head = file.read(4)
+        packing = packing or next((how for magic, how in MAGIC.items() if head.startswith(magic)), None)
+        if packing:
+            source = Source(name, source.path, source.kind, _unpacked(source, packing))
+        return source
+
+
+LIBRARIES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
+
+
+@contextmanager
+def one_line(name: str, deed: str = "read") -> Iterator[None]:
+    """Whatever the system, polars or arrow say about this file, as one RecveilError line."""
+    try:
+        yield
+    except RecveilError:
+        raise
+    except (OSError, ValueError, OverflowError, MemoryError, *LIBRARIES) as fault:
+        number = getattr(fault, "errno", None) or int((re.findall(r"\(os error (\d+)\)", str(fault)) or [0])[0])
+        why = os.strerror(number) if number else f"cannot be {deed}: {first_line(fault)}"
+        raise RecveilError(f"{name}: {why}") from None
+
+
+def first_line(fault: BaseException) -> str:
+    """What a library says, cut to a line that a terminal can show."""
+    lines = str(fault).strip().splitlines() or [type(fault).__name__]
+    return "".join(letter if letter.isprintable() else "?" for letter in lines[0][:200])
+
+
+def _unpacked(source: Source, packing: str) -> bytes:
+    try:
+        with source.open() as file, pa.input_stream(file, compression=packing) as stream:
+            content: bytes = stream.read()
+    except OSError as fault:
+        how = "truncated" if "Truncated" in str(fault) else "damaged, or not"
+        raise RecveilError(f"{source.name}: {how} {packing} data") from None
+    if not content:
+        raise RecveilError(f"{source.name}: the file is empty")
+    return content

@@ -1,0 +1,282 @@
+"""Delimited text: csv, tsv, .inter, HetRec .dat, MovieLens u.data and ratings.dat."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.errors import RecveilError
+from recveil.formats.columns import Place, date_text, show
+from recveil.formats.roles import Role, Roles, assign
+from recveil.formats.sources import Source, first_line
+
+MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
+SEPARATORS = ",\t;|"
+DOUBLE_COLON = "::"
+UNIT = "\x1f"  # polars wants a separator of one byte: ASCII's own stands for "::"
+
+
+@dataclass(frozen=True)
+class Layout:
+    names: tuple[str, ...]
+    separator: str
+    quotes: bool
+    skip: int  # lines before the first row
+
+    def reader(self, lines: Iterator[str], numbers: bool = False) -> Any:
+        """Python's csv reader; with `numbers` only quoted fields are text, the others become floats."""
+        return csv.reader(
+            lines,
+            delimiter=self.separator,
+            quoting=csv.QUOTE_NONE if not self.quotes else csv.QUOTE_NONNUMERIC if numbers else csv.QUOTE_MINIMAL,
+            strict=True,
+        )
+
+
+def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+    """The columns that play a role, under the names of their roles; and where each row stands."""
+    source, layout = _recognise(source)
+    roles = assign(layout.names, mapping, source.name)
+    try:
+        first = next(_records(source, layout), None)
+        if first is None:
+            raise RecveilError(f"{source.name}: no rows, only a header")
+        frame = _typed(source, layout, roles, first[1])
+        if frame is None:
+            frame = _plain(source, layout, roles)
+    except (pl.exceptions.PolarsError, csv.Error) as fault:
+        raise _blame(source, layout, fault) from None
+
+    def place(row: int) -> str:
+        try:
+            return f"{source.name}, line {next(islice(_records(source, layout), row, None))[0]}"
+        except (csv.Error, RecveilError, StopIteration):
+            return f"{source.name}, row {row + 1}"
+
+    return frame, place, roles
+
+
+# --- the shape of the file ------------------------------------------------------------------------------------
+
+
+def _recognise(source: Source) -> tuple[Source, Layout]:
+    line = next((line.strip("\r\n") for line in source.lines() if line.strip()), None)
+    if line is None:
+        raise RecveilError(f"{source.name}: the file is empty")
+    if source.kind == "dat" and DOUBLE_COLON in line:
+        source = replace(source, content=source.read().replace(DOUBLE_COLON.encode(), UNIT.encode()))
+        return source, _movielens(source, line.split(DOUBLE_COLON), UNIT)
+    fields = line.split("\t")
+    if source.kind == "data" or (source.kind == "dat" and all(_number(field) for field in fields)):
+        return source, _movielens(source, fields, "\t")
+    quotes = source.kind != "dat"
+    separator = _separator(source, line, "," if source.kind == "csv" else "\t")
+    layout = Layout((), separator, quotes, 0)
+    reader = layout.reader(source.lines())
+    try:
+        names = next(fields for fields in reader if fields)
+    except csv.Error as fault:
+        raise RecveilError(f"{source.name}, line {reader.line_num}: {first_line(fault)}") from None
+    if all(_number(name) for name in names):
+        header = "a first line such as user,item,rating,timestamp is needed"
+        raise RecveilError(f"{source.name}, line {reader.line_num}: numbers where column names belong; {header}")
+    if source.kind == "inter":
+        names = [name.rpartition(":")[0] or name for name in names]
+    return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)
+
+
+def _movielens(source: Source, fields: list[str], separator: str) -> Layout:
+    if len(fields) != len(MOVIELENS):
+        shape = "user, item, rating and timestamp"
+        raise RecveilError(f"{source.name}, line 1: {len(fields)} fields where {shape} belong: {show(fields[0])}")
+    return Layout(MOVIELENS, separator, quotes=False, skip=0)
+
+
+def _separator(source: Source, line: str, usual: str) -> str:
+    if usual in line:
+        return usual
+    found = max(SEPARATORS, key=line.count)
+    if found not in line:
+        raise RecveilError(f"{source.name}: one column only, {show(line)}; fields are separated by , tab ; or |")
+    return found
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# --- rows -----------------------------------------------------------------------------------------------------
+
+
+def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
+    """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
+    quoted = _quoted(source, layout)
+    kinds: dict[int, Any] = {}
+    integers = []
+    for role, positions in roles.columns.items():
+        position, guess = positions[0], _guess(first, positions[0])
+        if role in ("rating", "time") and len(positions) == 1:
+            kinds[position] = guess
+        elif role in ("user", "item", "tag") and guess == pl.Int64 and position not in quoted:
+            kinds[position] = pl.Int64
+            integers.append(role)
+    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
+    frame = None
+    for wider in ({}, {n: pl.Float64 for n in roles.columns.get("rating", []) if kinds.get(n) == pl.Int64}):
+        try:
+            frame = _scan(source, layout, kinds | wider).select(**outcome).collect().rechunk()
+            break
+        except pl.exceptions.PolarsError:
+            continue
+    if frame is None or any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
+        return None
+    if integers and not _written_plainly(source, layout, frame) and _idle_signs(source, layout):
+        return None
+    return frame
+
+
+def _written_plainly(source: Source, layout: Layout, frame: pl.DataFrame) -> bool:
+    """Whether the file is just as long as these integers and their separators, so that none has an idle sign."""
+    if frame.width != len(layout.names) or any(kind != pl.Int64 for kind in frame.dtypes):
+        return False
+    if any(column.null_count() for column in frame):
+        return False
+    with source.open() as file:
+        header = b"".join(islice(file, layout.skip))
+        size = file.seek(0, 2)
+        file.seek(-1, 2)
+        ended = file.read(1) == b"\n"
+    ends = 2 if header.endswith(b"\r\n") else 1
+    expected = sum(_digits(column) for column in frame) + frame.height * (frame.width - 1 + ends)
+    return size - len(header) == expected - (0 if ended else ends)
+
+
+def _idle_signs(source: Source, layout: Layout) -> bool:
+    """Whether some field has a + or an idle 0 or blank, which an id would lose as an integer: "007" is not 7."""
+    starts = np.frombuffer(b'\n\r"' + layout.separator.encode(), dtype=np.uint8)
+    carried = b"\n"
+    with source.open() as file:
+        while block := file.read(1 << 20):
+            text = np.frombuffer(carried + block, dtype=np.uint8)
+            before, here, after = text[:-2], text[1:-1], text[2:]
+            zeros = np.flatnonzero(here == ord("0"))
+            suspects = [zeros[(after[zeros] >= ord("0")) & (after[zeros] <= ord("9"))]]
+            if b"+" in block:
+                suspects.append(np.flatnonzero(here == ord("+")))
+            if b"-" in block:
+                suspects.append(np.flatnonzero((here == ord("-")) & (after == ord("0"))))
+            if b" " in block:
+                blanks = np.flatnonzero(here == ord(" "))
+                suspects.append(blanks)
+                if np.isin(after[blanks], starts).any():
+                    return True
+            if any(np.isin(before[at], starts).any() for at in suspects):
+                return True
+            carried = text[-2:].tobytes()
+    return False
+
+
+def _plain(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
+    """The careful way: text, of which those id columns become integers that lose nothing by it."""
+    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
+    frame = _scan(source, layout, {}).select(**outcome).collect()
+    if frame["user"].null_count():  # perhaps only blank lines
+        reader = layout.reader(islice(source.lines(), layout.skip, None))
+        frame = frame.filter(pl.Series([bool(fields) for fields in reader]))
+    quoted = _quoted(source, layout)
+    ids: list[Role] = ["user", "item", "tag"]
+    return frame.with_columns(
+        _integers(frame[role]) for role in ids if role in roles.columns and roles.columns[role][0] not in quoted
+    )
+
+
+def _scan(source: Source, layout: Layout, kinds: Mapping[int, Any]) -> pl.LazyFrame:
+    return pl.scan_csv(
+        source.path if source.content is None else BytesIO(source.content),
+        has_header=False,
+        skip_lines=layout.skip,
+        schema={str(n): kinds.get(n, pl.String) for n in range(len(layout.names))},
+        separator=layout.separator,
+        quote_char='"' if layout.quotes else None,
+        missing_columns="insert",
+        glob=False,
+    )
+
+
+def _expression(positions: list[int]) -> pl.Expr:
+    columns = [pl.col(str(n)) for n in positions]
+    return columns[0] if len(columns) == 1 else date_text(columns)
+
+
+def _guess(first: list[str], position: int) -> Any:
+    text = first[position] if position < len(first) else ""
+    if text.removeprefix("-").isdecimal():
+        return pl.Int64
+    return pl.Float64 if _number(text) else pl.String
+
+
+def _integers(text: pl.Series) -> pl.Series:
+    for kind in (pl.Int64, pl.UInt64):
+        whole = text.cast(kind, strict=False)
+        if not whole.null_count() and _digits(whole) == text.str.len_bytes().sum():
+            return whole
+    return text
+
+
+def _digits(whole: pl.Series) -> int:
+    """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
+    values = whole.to_numpy()
+    low, high = int(values.min()), int(values.max())
+    powers = (10**n for n in range(1, len(str(max(-low, high)))))
+    longer = sum(
+        int(np.count_nonzero(values >= p) + (np.count_nonzero(values <= -p) if low < 0 else 0)) for p in powers
+    )
+    return len(values) + longer + (int(np.count_nonzero(values < 0)) if low < 0 else 0)
+
+
+def _quoted(source: Source, layout: Layout) -> set[int]:
+    """Columns whose first field is quoted under an unquoted header: text, even if it looks like a number."""
+    lines = source.lines()
+    if any('"' in line for line in islice(lines, layout.skip)) or not layout.quotes:
+        return set()
+    try:
+        first = next(fields for fields in layout.reader(lines, numbers=True) if fields)
+    except (ValueError, csv.Error, StopIteration):
+        return set()
+    return {n for n, field in enumerate(first) if isinstance(field, str)}
+
+
+def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """The rows as Python's csv module reads them, each with the number of its first line."""
+    reader = layout.reader(islice(source.lines(), layout.skip, None))
+    line = layout.skip + 1
+    for fields in reader:
+        if fields:
+            yield line, fields
+        line = layout.skip + reader.line_num + 1
+
+
+def _blame(source: Source, layout: Layout, fault: Exception) -> RecveilError:
+    """The first line that is no row of this table."""
+    line = layout.skip
+    try:
+        for line, fields in _records(source, layout):
+            if len(fields) > len(layout.names):
+                counts = f"{len(fields)} fields where {len(layout.names)} belong"
+                return RecveilError(f"{source.name}, line {line}: {counts}")
+    except csv.Error as wrong:
+        return RecveilError(f"{source.name}, after line {line}: {first_line(wrong)}")
+    except RecveilError as wrong:
+        return wrong
+    return RecveilError(f"{source.name}: cannot be read: {first_line(fault)}")

@@ -1,0 +1,74 @@
+"""write(): Interactions into a file that `read` gives back as they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO, Literal
+
+import polars as pl
+
+from recveil.data import Interactions
+from recveil.errors import RecveilError, unknown
+from recveil.formats.sources import one_line
+
+Format = Literal["parquet", "csv", "inter"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "inter")
+INTER = {
+    "user": "user_id:token",
+    "session": "session_id:token",
+    "item": "item_id:token",
+    "tag": "tag:token",
+    "rating": "rating:float",
+    "time": "timestamp:float",
+    "order": "order:float",
+}
+
+
+def write(
+    data: Interactions,
+    path: str | os.PathLike[str],
+    format: Format | None = None,
+    *,
+    time: Literal["time", "order"] = "time",
+) -> None:
+    """Write to `path`, whole or not at all; without `format`, its ending tells.
+
+    `time` is the name of that column: "order" says that its numbers are ranks, not moments.
+    """
+    name = os.fspath(path)
+    form = format or Path(name).suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise unknown("format to write", form, FORMATS)
+    frame = data.frame().rename({"user": data.unit})
+    for role in (data.unit, "item", "tag"):
+        if role in frame.columns and frame[role].dtype == pl.String and (frame[role] == "").any():
+            raise RecveilError(f"{name}: {role} has an empty id, which no reader could tell from a missing one")
+    if data.time is not None and data.time.dtype.kind == "f":
+        frame = frame.with_columns(time=pl.Series(data.time))  # NaN in text, so that the column stays one of floats
+    if data.time is not None:
+        frame = frame.rename({"time": time})
+    with one_line(name, "written"):
+        target = Path(name)
+        if target.exists() and not target.is_file():
+            raise RecveilError(f"{name}: exists and is not a regular file")
+        part = target.with_name(f".{target.name}.{token_hex(4)}.part")
+        try:
+            with part.open("xb") as file:
+                _put(frame, file, form)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _put(frame: pl.DataFrame, file: BinaryIO, form: str) -> None:
+    if form == "parquet":
+        frame.write_parquet(file)
+        return
+    names, separator = (frame.columns, ",") if form == "csv" else ([INTER[c] for c in frame.columns], "\t")
+    file.write((separator.join(names) + "\n").encode())
+    file.flush()
+    frame.write_csv(file, include_header=False, separator=separator, quote_style="non_numeric")
