@@ -44,10 +44,10 @@ class Favourites(Synthesis):
 
     def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Any:
         noisy = counts + draw(laplace(1 / Fraction(self.epsilon * self.noise_for)), len(counts), source)
-        return np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)
+        return {"items": np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)}
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
-        item = np.repeat(np.arange(len(public.items), dtype=np.int32), published[0])
+        item = np.repeat(np.arange(len(public.items), dtype=np.int32), published[0]["items"])
         if not len(item):
             raise RecveilError("no rows")
         user = np.arange(len(item), dtype=np.int32)
@@ -138,4 +138,4 @@ def test_every_proved_epsilon_survives(name: str) -> None:
     promise = made.guarantee(Public(data.kind, data.unit, data.items, data.tags, True))
     if promise.status != "proved":
         pytest.skip(f"{name} has no proved epsilon")
-    assert audit(made, runs=150, confidence=0.999, seed=3).verdict == "holds"
+    assert audit(made, runs=100, confidence=0.999, seed=3).verdict == "holds"

@@ -17,7 +17,7 @@ from recveil.release import release
 from recveil.spec import parse, text
 
 # Parameters without a default need a value here.
-REQUIRED: dict[str, str] = {}
+REQUIRED: dict[str, str] = {"dp-streams": "epsilon=8,delta=0.001"}
 
 
 def mechanism(name: str) -> Mechanism:

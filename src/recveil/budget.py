@@ -7,6 +7,7 @@ rho-zCDP with rho = D^2 / (2 v), and rhos of successive queries add up, also whe
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil, exp, inf, log, log1p
 
 from recveil.errors import RecveilError
@@ -26,18 +27,19 @@ def epsilon_of(rho: float, delta: float) -> float:
         return alpha * rho + log1p(-1 / alpha) - log(delta * alpha) / (alpha - 1)
 
     low, high = log(1e-6), log(1e12)  # of alpha - 1
-    for _ in range(200):
+    for _ in range(100):
         a, b = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, b) if at(1 + exp(a)) < at(1 + exp(b)) else (a, high)
     return max(0.0, at(1 + exp(low)) * (1 + _SAFE))
 
 
+@lru_cache
 def rho_of(epsilon: float, delta: float) -> float:
     """A rho whose epsilon, at this delta, is at most the given one; ends on the safe side."""
     low, high = 0.0, 1.0
     while epsilon_of(high, delta) <= epsilon:
         high *= 2
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
     if low == 0.0:

@@ -62,6 +62,17 @@ def draw_streams(tables: Tables, public: Public, k: int | None, source: Source, 
     )
 
 
+def similarity(tables: Tables, neighbours: int = 15) -> Floats:
+    """The direct model: how alike the kept items are, straight from the noisy pairs; each row keeps its nearest."""
+    M = denoise.pairs(tables.pairs, tables.pair_sigma)
+    norm = np.sqrt(np.maximum(M.sum(1), 1e-12))
+    S: Floats = M / norm / norm[:, None]
+    if neighbours < len(S):
+        least = np.partition(S, -neighbours, axis=1)[:, [-neighbours]]
+        S[least > S] = 0.0
+    return S
+
+
 def draw_lengths(tables: Tables, k: int | None, rng: np.random.Generator) -> Ints:
     """Lengths of the new streams; classes of length that do not stand out of the noise are left out."""
     counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange, uint64
+from numba import njit, uint64
 from numpy.typing import NDArray
 
 from recveil.kernels.chacha import Stream, below, restart, stream, uniform, word
@@ -100,15 +100,15 @@ def _pick(s: Stream, row: NDArray[np.uint32]) -> Any:
     return min(np.int64(np.searchsorted(row, u, side="right")), len(row) - 1)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def walk(
     key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32]
 ) -> NDArray[np.int32]:
     """New baskets of the given sizes: an item by popularity, then each by the row of a random member; none twice."""
     item = np.empty(starts[-1], dtype=np.int32)
-    m = len(first)
-    for k in prange(len(starts) - 1):
-        s = stream(key, k)
+    m, s = len(first), stream(key, 0)
+    for k in range(len(starts) - 1):
+        restart(s, k)
         begin = starts[k]
         for at in range(begin, starts[k + 1]):
             tries = 0

@@ -52,6 +52,7 @@ class DpStreams(Synthesis):
 
     name = "dp-streams"
     rounds = 2
+    drawing = ("k",)
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
