@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
 _FIRST_BIN, _GROWTH = 256, 3
-_GRID = 16  # steps of a standard deviation in which residuals are told apart
+_STEPS = 16  # to a standard deviation, in which residuals are told apart; beyond 8 deviations, 16 to a doubling
 _VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
 
 
@@ -25,10 +25,12 @@ def pairs(G: Floats, sigma: float, rank: bool = True) -> Floats:
     prior = np.outer(q, q)
     if rank and m <= _LARGEST:
         prior += low_rank(_hollow(G - prior), sigma)
-    upper = np.triu_indices(m, 1)
+    above = np.triu(np.ones((m, m), dtype=bool), 1)
+    expected = prior[above]
     found = np.zeros_like(G)
-    found[upper] = np.maximum(prior[upper] + shrink((G - prior)[upper], prior[upper], sigma), 0.0)
-    return found + found.T
+    found[above] = np.maximum(expected + shrink(G[above] - expected, expected, sigma), 0.0)
+    found += found.T
+    return found
 
 
 def independence(G: Floats, steps: int = 60) -> Floats:
@@ -55,17 +57,29 @@ def low_rank(R: Floats, sigma: float) -> Floats:
 def shrink(residual: Floats, prior: Floats, sigma: float) -> Floats:
     """The posterior mean of residuals: in each class of like priors a mixture of normals is fitted, noise known."""
     found = np.empty_like(residual)
-    kinds = _classes(prior)
-    steps = np.minimum(np.abs(residual) * (_GRID / sigma) + 0.5, 1e7).astype(np.int64)
+    kinds, levels = _classes(prior), _levels(np.abs(residual) / sigma)
+    heights = _heights(int(levels.max(initial=0)) + 1)
     for kind in range(int(kinds.max(initial=0)) + 1):
         here = kinds == kind
-        if here.any():
-            levels, where = _distinct(steps[here])
-            found[here] = residual[here] * _factor(levels / _GRID, np.bincount(where, minlength=len(levels)))[where]
+        counts = np.bincount(levels[here], minlength=len(heights))
+        if counts.any():
+            found[here] = residual[here] * _factor(heights, counts)[levels[here]]
     return found
 
 
-def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 100) -> Floats:
+def _levels(z: Floats) -> NDArray[np.int64]:
+    """A number for each class of like deviations."""
+    doublings = np.log2(np.maximum(z, 8.0) / 8)
+    return np.minimum(z * _STEPS + 0.5, 8 * _STEPS).astype(np.int64) + (doublings * _STEPS + 0.5).astype(np.int64)
+
+
+def _heights(n: int) -> Floats:
+    """The deviation that each class of _levels stands for."""
+    level = np.arange(n)
+    return np.minimum(level / _STEPS, 8.0) * 2.0 ** (np.maximum(level - 8 * _STEPS, 0) / _STEPS)
+
+
+def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 150) -> Floats:
     """How much of a residual of z deviations is kept, given how often each z occurs in the class."""
     spread = 1 + _VARIANCES
     likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
@@ -73,17 +87,9 @@ def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 100) -> Floats:
     for _ in range(steps):
         joint = likelihood * weight
         share = joint / joint.sum(1, keepdims=True)
-        weight = counts @ share / counts.sum()
+        weight = np.maximum(counts @ share / counts.sum(), 1e-12)
     joint = likelihood * weight
     return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
-
-
-def _distinct(steps: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    top = int(steps.max())
-    if top > 4 * len(steps) + 65536:
-        return np.unique(steps, return_inverse=True)
-    present = np.bincount(steps, minlength=top + 1) > 0
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[steps]
 
 
 def _classes(prior: Floats) -> NDArray[np.int64]:

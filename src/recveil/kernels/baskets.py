@@ -94,6 +94,14 @@ def count_pairs(
 
 
 @njit(inline="always")
+def _holds(item: NDArray[np.int32], begin: Any, end: Any, new: Any) -> Any:
+    found = False
+    for at in range(begin, end):
+        found |= item[at] == new
+    return found
+
+
+@njit(inline="always")
 def _pick(s: Stream, row: NDArray[np.uint32]) -> Any:
     """A column with probability proportional to its weight; the row holds cumulated weights, up to 2**32 - 1."""
     u = np.uint32(word(s) >> uint64(32))
@@ -118,7 +126,7 @@ def walk(
                 else:
                     new = _pick(s, rows[item[begin + below(s, at - begin)]])
                 tries += 1
-                if not np.any(item[begin:at] == new):
+                if not _holds(item, begin, at, new):
                     break
             item[at] = new
     return item
@@ -158,17 +166,19 @@ def swap_items(
                     new = _pick(s, rows[item[other if other < at else other + 1]])
                 else:
                     new = _pick(s, first)
-                if np.any(item[begin:end] == new):
+                if _holds(item, begin, end, new):
                     continue
                 gain = 0.0
-                for c in item[begin:end]:
+                for o in range(begin, end):
+                    c = item[o]
                     if c != old:
                         gain += w * (w - 2 * excess[old, c]) / (target[old, c] + softness)
                         gain += w * (w + 2 * excess[new, c]) / (target[new, c] + softness)
                 if gain < 0:
                     accepted += 1
                     item[at] = new
-                    for c in item[begin:end]:
+                    for o in range(begin, end):
+                        c = item[o]
                         if c != new:
                             excess[old, c] -= w
                             excess[c, old] -= w
