@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 from itertools import combinations, pairwise
 
 
@@ -253,3 +254,224 @@ def swap_order(
                 if move_error(baskets, target, softness) >= before:
                     basket[i], basket[j] = basket[j], basket[i]
     return baskets
+
+
+def sybil(records: list[Profile], known: Profile, cosine: bool, rounds: int, top: int) -> list[int]:
+    """What fakes with the known signs are recommended: each round the nearest record's likes, the most liked first."""
+    likes: dict[int, int] = {}
+    for record in records:
+        for i, sign in record.items():
+            likes[i] = likes.get(i, 0) + (sign > 0)
+    fake, told = dict(known), []
+    for _ in range(rounds):
+
+        def similarity(record: Profile, fake: Profile = fake) -> float:
+            agree = sum(sign * record[i] for i, sign in fake.items() if i in record)
+            return agree / math.sqrt(max(len(record), 1)) if cosine else agree
+
+        nearest = max(records, key=similarity)  # of equals the first
+        new = sorted((i for i, sign in nearest.items() if sign > 0 and i not in fake), key=lambda i: (-likes[i], i))[
+            :top
+        ]
+        told += new
+        fake |= dict.fromkeys(new, 1.0)
+    return told
+
+
+def top_n(scores: list[list[float]], seen: list[set[int]], n: int) -> list[list[int]]:
+    lists = []
+    for row, hidden in zip(scores, seen, strict=True):
+        candidates = [(-s, i) for i, s in enumerate(row) if i not in hidden and s != float("-inf")]
+        best = [i for _, i in sorted(candidates)[:n]]
+        lists.append(best + [-1] * (n - len(best)))
+    return lists
+
+
+def grade(ranked: list[int], relevant: set[int], n: int) -> tuple[float, float, float, float]:
+    """Precision, recall, NDCG and average precision of the first n."""
+    hits = [item in relevant for item in ranked[:n]]
+    gain = sum(1 / math.log2(k + 2) for k, hit in enumerate(hits) if hit)
+    ideal = sum(1 / math.log2(k + 2) for k in range(min(n, len(relevant))))
+    precisions = [sum(hits[: k + 1]) / (k + 1) for k, hit in enumerate(hits) if hit]
+    return sum(hits) / n, sum(hits) / len(relevant), gain / ideal, sum(precisions) / len(relevant)
+
+
+def auc(scores: list[float], seen: set[int], relevant: set[int]) -> float:
+    wanted = [s for i, s in enumerate(scores) if i in relevant - seen]
+    others = [s for i, s in enumerate(scores) if i not in relevant | seen]
+    won = sum((a > b) + (a == b) / 2 for a in wanted for b in others)
+    return won / (len(wanted) * len(others)) if wanted and others else float("nan")
+
+
+def fold_in(
+    history: list[int],
+    V: list[list[float]],
+    bias: list[float],
+    epochs: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> list[float]:
+    """Steps of BPR for one person with the items fixed; `words` are her random words."""
+    u = [0.0] * len(V[0])
+    for _ in range(epochs):
+        for i in history:
+            j = below(words, len(V))
+            if j in history:
+                continue
+            gap = bias[i] - bias[j] + sum(x * (a - b) for x, a, b in zip(u, V[i], V[j], strict=True))
+            z = 1 / (1 + math.exp(gap))
+            u = [x + rate * (z * (a - b) - penalty * x) for x, a, b in zip(u, V[i], V[j], strict=True)]
+    return u
+
+
+def skip(words: list[int], k: int) -> int:
+    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`."""
+    chance = [1 - Fraction(2**32 - k, 2**32) ** (i + 1) for i in range(64)]
+    used = [words.pop(0)]
+    if any(int(c * 2**64) == used[0] for c in chance):
+        used += [words.pop(0) for _ in range(31)]
+    u = sum(Fraction(w, 2 ** (64 * (n + 1))) for n, w in enumerate(used))
+    return next((i for i, c in enumerate(chance) if u < c), 64)
+
+
+def flip_profile(profile: list[int], m: int, k: int, words: list[int]) -> list[int]:
+    """The items of a profile over m items after every bit was flipped with probability k / 2^32."""
+    flipped, cell = set(), 0
+    while True:
+        step = skip(words, k)
+        cell += step
+        if cell >= m:
+            return sorted(set(profile) ^ flipped)
+        if step < 64:
+            flipped.add(cell)
+            cell += 1
+
+
+def pair_counts(profiles: list[set[int]], m: int) -> list[list[int]]:
+    return [[sum(i in p and j in p for p in profiles) for j in range(m)] for i in range(m)]
+
+
+def ones_histogram(profiles: list[set[int]], itemset: list[int]) -> list[int]:
+    return [sum(len(p & set(itemset)) == k for p in profiles) for k in range(len(itemset) + 1)]
+
+
+def pattern_counts(profiles: list[set[int]], itemset: list[int]) -> list[int]:
+    counts = [0] * 2 ** len(itemset)
+    for p in profiles:
+        counts[sum(2**b for b, i in enumerate(itemset) if i in p)] += 1
+    return counts
+
+
+def similarities(
+    profiles: list[set[int]], m: int, p: float, minsup: float
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """(cosine, support) of every ordered pair of items that have minsup, by the formulas of the paper."""
+    n, q, w = len(profiles), 1 - p, 2 * p - 1
+    counts = pair_counts(profiles, m)
+    single = [min(max((counts[i][i] - n * q) / w, 0), n) for i in range(m)]
+    found = {}
+    for i in range(m):
+        for j in range(m):
+            if i != j and min(single[i], single[j]) >= minsup:
+                both = (counts[i][j] - q * (counts[i][i] + counts[j][j]) + n * q * q) / w**2
+                both = min(max(both, 0), single[i], single[j])
+                found[i, j] = min(both / (max(single[i], 1) * max(single[j], 1)) ** 0.5, 1), both
+    return found
+
+
+def top_items(
+    history: list[int], similar: dict[tuple[int, int], tuple[float, float]], m: int, top: int, add: bool
+) -> list[int]:
+    scores = {}
+    for j in set(range(m)) - set(history):
+        given = [similar[i, j] for i in history if (i, j) in similar]
+        scores[j] = (sum(sim for sim, _ in given), 0.0) if add else max(given, default=(0.0, 0.0))
+    return sorted((j for j in scores if scores[j][0] > 0), key=lambda j: (-scores[j][0], -scores[j][1], j))[:top]
+
+
+def uniform(words: list[int]) -> float:
+    return (words.pop(0) >> 11) * 2.0**-53
+
+
+def drawn(cumulated: list[float], words: list[int]) -> int:
+    u = uniform(words)
+    return next((k for k, c in enumerate(cumulated) if u < c), len(cumulated) - 1)
+
+
+def weights(moves: list[int], CVS: list[list[int]], memory: list[int], taken: set[int]) -> list[int]:
+    """Of every item: how often it comes next by `moves`, times CVS with each item in memory; 0 for those taken."""
+    return [0 if x in taken else math.prod([w, *(CVS[c][x] for c in memory)]) for x, w in enumerate(moves)]
+
+
+def next_item(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    here: int,
+    memory: list[int],
+    taken: set[int],
+    words: list[int],
+) -> int | None:
+    """One step of a memory biased walk: a block is drawn by its bound, weighed, and drawn again if that fails."""
+    for forgotten in range(len(memory) + 1):
+        kept = memory[forgotten:]
+        exact = weights(DS[here], CVS, kept, taken)
+        shares = [
+            sum(DS[here][x] for x in block) * math.prod(max((CVS[c][x] for x in block), default=0) for c in kept)
+            for block in blocks
+        ]
+        while sum(shares) > 0:
+            rest = uniform(words) * sum(shares)
+            b = 0
+            while rest >= shares[b]:
+                rest -= shares[b]
+                b += 1
+            for x in blocks[b]:
+                rest -= exact[x]
+                if rest < 0:
+                    return x
+            shares[b] = sum(exact[x] for x in blocks[b])
+    for forgotten in range(len(memory) + 1):
+        exact = weights(CVS[here], CVS, memory[forgotten:], taken)
+        if sum(exact) > 0:
+            goal = uniform(words) * sum(exact)
+            return next(x for x in range(len(exact)) if sum(exact[: x + 1]) > goal)
+    return None
+
+
+def next_law(DS: list[list[int]], CVS: list[list[int]], here: int, memory: list[int], taken: set[int]) -> list[float]:
+    """The same step by its definition: the probability of every item."""
+    for moves in (DS[here], CVS[here]):
+        for forgotten in range(len(memory) + 1):
+            exact = weights(moves, CVS, memory[forgotten:], taken)
+            if sum(exact) > 0:
+                return [w / sum(exact) for w in exact]
+    return [0.0] * len(DS)
+
+
+def memory_walk(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    clickstreams: list[list[int]],
+    laws: tuple[list[float], list[float], list[float], bool],
+    sliding: bool,
+    repeats: bool,
+    words: list[int],
+) -> list[int]:
+    """A whole stream: its user, where her profile ends, the memory, the hops, and the walk."""
+    clicks = clickstreams[below(words, len(clickstreams))]
+    end_law, memory_law, hops_law, to_length = laws
+    end = min(max(drawn(end_law, words), 1), len(clicks)) if end_law else below(words, len(clicks)) + 1
+    m = drawn(memory_law, words)
+    walk = clicks[max(0, end - 1 - m) : end]
+    profile = walk[:-1]
+    hops = drawn(hops_law, words)
+    for _ in range(max(1, hops - len(walk)) if to_length else hops):
+        memory = walk[max(0, len(walk) - 1 - m) : -1] if sliding else profile
+        x = next_item(DS, CVS, blocks, walk[-1], memory, set() if repeats else set(walk), words)
+        if x is None:
+            break
+        walk = [*walk, x]
+    return walk

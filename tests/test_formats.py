@@ -187,6 +187,9 @@ def test_json_lines(tmp_path: Path) -> None:
         (["5", "+5"], ["5", "+5"]),
         (["0", "-0"], ["0", "-0"]),
         (["1", " 1"], ["1", " 1"]),
+        (["1", "\t1"], ["1", "\t1"]),
+        (["1", "1\t"], ["1", "1\t"]),
+        (["1", '"01"'], ["1", "01"]),
         (["1", "1.0"], ["1", "1.0"]),
         (["1", "1e3"], ["1", "1e3"]),
         ([str(2**63 - 1), str(-(2**63))], [2**63 - 1, -(2**63)]),
@@ -207,6 +210,28 @@ def test_text_becomes_integers_only_where_nothing_is_lost(
     lines = [f"{role},{other[0]},{other[1]}", *(f"{text},{n},{n}" for n, text in enumerate(texts))]
     found = read(put(tmp_path / "ids.csv", "\n".join(lines)))
     assert found.frame()[role].to_list() == ids
+
+
+common, rare = ["1", "7", "10", "-3", "0"], ["01", "+1", "-0", " 7", "\t7", '"7"', "1.0", "x"]
+ends = st.sampled_from(["\n", "\r\n"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@given(
+    lines=st.lists(st.tuples(st.sampled_from(common) | st.sampled_from(rare), ends), min_size=1, max_size=4),
+    header=ends,
+    ended=st.booleans(),
+)
+def test_integers_lose_nothing_whatever_the_line_ends(
+    lines: list[tuple[str, str]], header: str, ended: bool, tmp_path: Path
+) -> None:
+    text = f"item,user{header}" + "".join(f"5,{user}{end}" for user, end in lines)
+    found = read(put(tmp_path / "a.csv", text if ended else text.rstrip()))
+    users = [user.strip('"') for user, _ in lines]
+    whole = lines[0][0] != '"7"' and all(
+        user.removeprefix("-").isdecimal() and str(int(user)) == user for user in users
+    )
+    assert found.frame()["user"].to_list() == ([int(user) for user in users] if whole else users)
 
 
 def test_byte_order_mark_carriage_returns_blank_lines_and_quotes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recveil.assessment import assess
     from recveil.bundle import Bundle, load, save, verify
     from recveil.data import Interactions, concat
     from recveil.errors import RecveilError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from recveil.guarantee import Guarantee, compose
     from recveil.inspection import inspect
     from recveil.measurement import Measurement, Trial, measure, trial
+    from recveil.measures import measure_release
     from recveil.mechanism import Masking, Mechanism, Synthesis
     from recveil.release import Release, release
     from recveil.samples import sample
@@ -22,6 +24,7 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that the command line starts at once.
 _ROOMS = {
+    "assessment": ("assess",),
     "bundle": ("Bundle", "load", "save", "verify"),
     "data": ("Interactions", "concat"),
     "errors": ("RecveilError",),
@@ -29,6 +32,7 @@ _ROOMS = {
     "guarantee": ("Guarantee", "compose"),
     "inspection": ("inspect",),
     "measurement": ("Measurement", "Trial", "measure", "trial"),
+    "measures": ("measure_release",),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
     "release": ("Release", "release"),
     "samples": ("sample",),
@@ -47,6 +51,7 @@ __all__ = [
     "Release",
     "Synthesis",
     "Trial",
+    "assess",
     "compose",
     "concat",
     "deduplicate",
@@ -55,6 +60,7 @@ __all__ = [
     "inspect",
     "load",
     "measure",
+    "measure_release",
     "parse",
     "read",
     "release",

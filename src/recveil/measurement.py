@@ -51,6 +51,10 @@ class Measurement:
         }
 
 
+class LeftOutError(RecveilError):
+    """One measure cannot be made of what was given (no held-out people, no id map); others still can."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """Data and what was released of them, over one item vocabulary.
@@ -82,7 +86,8 @@ def trial(
 ) -> Trial:
     """A Trial with all parts over the union of their items; `id_map` has the columns original and released."""
     given = {"train": train, "released": released, "holdout": holdout, "query": query, "result": result}
-    if not train.items.is_in(released.items.cast(train.items.dtype, strict=False).implode()).any():
+    alike = train.items.dtype == released.items.dtype
+    if not alike or not train.items.is_in(released.items.implode()).any():
         raise RecveilError("the release and the data have no item in common: it is not a release of these data")
     named = {name: part for name, part in given.items() if part is not None}
     aligned = dict(zip(named, align(*named.values()), strict=True))

@@ -107,6 +107,7 @@ class Masking(Mechanism):
     """
 
     by: ClassVar[By] = "user"
+    ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""
@@ -115,6 +116,10 @@ class Masking(Mechanism):
     def plan(self, counts: Any, source: Source) -> Any:
         """What `mask` must know about the whole data."""
         return counts
+
+    def settled(self, plan: Any) -> Masking:
+        """Itself with the parameters that the plan chose: what the manifest names and the guarantee speaks of."""
+        return self
 
     @abstractmethod
     def mask(self, chunk: Interactions, plan: Any, source: Source) -> Masked: ...
@@ -145,7 +150,7 @@ class Synthesis(Mechanism):
 def check(owner: str, f: Field[Any], value: Any) -> None:
     """One parameter against its rule."""
     rule = f.metadata.get("rule")
-    if rule is None:
+    if rule is None or (value is None and f.default is None):
         return
     allowed = value in rule
     if not allowed:

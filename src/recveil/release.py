@@ -66,6 +66,8 @@ def release(
     if not len(data):
         raise RecveilError("there are no rows to release")
     mechanism.fits(data)
+    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
+        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     if catalogue is not None:
@@ -73,10 +75,11 @@ def release(
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
     if isinstance(mechanism, Synthesis):
         return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
-    masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
+    assert isinstance(mechanism, Masking)
+    settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
     rows, tokens = _tokens(masked.rows, data, chance.derive("tokens"))
     id_map = pl.DataFrame({"original": masked.origin, "released": tokens})
-    return _finish(rows, mechanism, public, chance.seeded, _time_rule(time, data), masked.notes, id_map)
+    return _finish(rows, settled, public, chance.seeded, time, masked.notes, id_map)
 
 
 def publish(
@@ -105,7 +108,7 @@ def _drawn(published: Published, chance: Source, time: Time) -> Release:
     rows = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
     rows, _ = _tokens(rows, None, chance.derive("tokens"))
     seeded = published.seeded or chance.seeded
-    made = _finish(rows, mechanism, published.public, seeded, _time_rule(time, rows), {}, None)
+    made = _finish(rows, mechanism, published.public, seeded, time, {}, None)
     return replace(made, published=published)
 
 
@@ -114,17 +117,18 @@ def _finish(
     mechanism: Mechanism,
     public: Public,
     seeded: bool,
-    time: Literal["drop", "order", "keep"],
+    time: Time,
     notes: Mapping[str, Any],
     id_map: pl.DataFrame | None,
 ) -> Release:
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
-    if time == "drop":
+    kept = _time_rule(time, rows)
+    if kept == "drop":
         rows = replace(rows, time=None)
     promise = mechanism.guarantee(public)
-    rows = _canonical(rows, time).compact()
-    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, time, seeded, notes, id_map)
+    rows = _canonical(rows, kept).compact()
+    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
 
 
 def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
@@ -135,18 +139,17 @@ def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
     return known
 
 
-def _mask(data: Interactions, mechanism: Mechanism, chance: Source, tick: local.Tick) -> Masked:
-    assert isinstance(mechanism, Masking)
+def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Tick) -> tuple[Mechanism, Masked]:
     counts = local.total(data, mechanism.count, mechanism.by, tick)
     plan = mechanism.plan(counts, chance.derive("plan"))
     mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
-    return local.rewrite(data, mask, mechanism.by, tick)
+    return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick)
 
 
-def _time_rule(time: Time, data: Interactions) -> Literal["drop", "order", "keep"]:
+def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
     if time != "auto":
         return time
-    return "order" if data.kind in ("clicks", "sessions") and data.time is not None else "drop"
+    return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
 def _tokens(rows: Interactions, data: Interactions | None, chance: Source) -> tuple[Interactions, pl.Series]:

@@ -28,7 +28,7 @@ def learn(
     person = np.repeat(np.arange(len(people)), lengths)
     luck = rng.random(len(rows))
     if items == "random":
-        order = np.lexsort((luck, person))
+        order = np.argsort(person + luck)
     elif items == "rare":
         order = np.lexsort((luck, of.popularity()[of.items[rows]], person))
     else:
@@ -49,8 +49,7 @@ def _positions(data: Interactions, of: Records) -> NDArray[np.int64]:
     """Of each item of each record, how many others of the record came before it (its last time counts)."""
     if data.time is None and data.kind in ("ratings", "tags"):
         raise RecveilError("consecutive items need a time column, and the data have none")
-    rows = data.ordered()
-    last = last_of_pairs(rows)
+    rows, last = last_of_pairs(data.ordered())
     position = np.empty(len(last), dtype=np.int64)
     by_time = np.lexsort((last, rows.user[last]))
     position[by_time] = np.arange(len(last)) - np.repeat(of.starts[:-1], of.lengths)

@@ -20,10 +20,10 @@ from recveil.attacks.truth import Truth, closest, truth
 from recveil.attacks.verdict import measured
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
-from recveil.intervals import share, wilson
+from recveil.intervals import share
 from recveil.kernels import linkage as kernel
 from recveil.kernels.similarity import cosines
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Attacker = Literal["intersection", "score"]
 ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")
@@ -58,12 +58,12 @@ def linkage(
     items: Choice = "random",
     attackers: Sequence[Attacker] = ATTACKERS,
     tolerance: float = 0.0,
-    theta: float = 0.7,
+    theta: float | None = 0.7,
     targets: int = 2000,
     draws: int = 1,
     trusted: pl.Series | None = None,
 ) -> list[Measurement]:
-    """The success of each attacker for each number of known items, and the (Theta, omega) figure.
+    """The success of each attacker for each number of known items, and, if `theta` is given, the (Theta, omega) figure.
 
     ratings: whether the attacker knows the ratings too, within `tolerance` (default: both ways, if there are any), of
     all items or of the `trusted` ones alone. Targets are drawn without repeats, and each is attacked `draws` times.
@@ -72,27 +72,27 @@ def linkage(
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     levels = _levels(known, train.lengths[whose.people])
-    members = _side(trial.train, train, whose, targets, draws, rng)
-    others = _others(trial, released, targets, rng)
+    members = _members(trial.train, train, whose, targets, draws, rng)
+    sides = [members, *_others(trial, released, targets, rng)]
     index, crowd = postings(released), released.people
     found: list[Measurement] = []
     ways = _ways(ratings, trial)
+    blind = _blind(members, released, crowd, theta, rng) if theta is not None else 0.0
     for rated in ways:
-        knows = [_learn(side, levels, items, rated, trusted, trial, rng) for side in (members, others) if side]
+        known_of = [_learn(side, levels, items, rated, trusted, trial, rng) for side in sides]
         for attacker in attackers:
-            sides = [
+            attacked = [
                 (side, _attack(attacker, index, crowd, side, facts, tolerance, rng))
-                for side, facts in zip((members, others), knows, strict=False)
-                if side
+                for side, facts in zip(sides, known_of, strict=True)
             ]
-            params = {"ratings": rated, "items": items, "attacker": attacker}
+            params: dict[str, Any] = {"ratings": rated, "items": items, "attacker": attacker}
             if rated and tolerance:
                 params["tolerance"] = tolerance
             for r in levels:
                 row = {"known": r, **params}
-                found.append(_linked(row, sides, whose, len(crowd)))
-                if rated == ways[0]:
-                    found.append(_similar({"theta": theta, **row}, sides, released, crowd, rng))
+                found.append(_linked(row, attacked, whose, len(crowd)))
+                if theta is not None and rated == ways[0]:
+                    found.append(_similar({"theta": theta, **row}, attacked, released, crowd, blind, rng))
     return found
 
 
@@ -117,21 +117,19 @@ def exposure(
     return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
 
 
-def _side(
-    data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator
-) -> Side:
+def _members(data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator) -> Side:
     people = whose.people
     if not len(people):
-        raise RecveilError("nobody of the data has a record in the release")
+        raise LeftOutError("nobody of the data has a record in the release")
     chosen = rng.permutation(people)[:targets]
     return Side(data, of, whose, np.repeat(chosen, draws))
 
 
-def _others(trial: Trial, released: Records, targets: int, rng: np.random.Generator) -> Side | None:
+def _others(trial: Trial, released: Records, targets: int, rng: np.random.Generator) -> list[Side]:
     if trial.holdout is None:
-        return None
+        return []
     of = records(trial.holdout)
-    return Side(trial.holdout, of, closest(of, released), rng.permutation(of.people)[:targets])
+    return [Side(trial.holdout, of, closest(of, released), rng.permutation(of.people)[:targets])]
 
 
 def _levels(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int]:
@@ -234,6 +232,7 @@ def _similar(
     sides: list[tuple[Side, Outcome]],
     released: Records,
     crowd: NDArray[np.int64],
+    blind: float,
     rng: np.random.Generator,
 ) -> Measurement:
     """(Theta, omega): how often the record picked is at least Theta similar to hers, whoever it belongs to."""
@@ -245,28 +244,30 @@ def _similar(
         reached.append((side.people[able], _reach(side, side.people[able], picks[able], released, params["theta"])))
     people, hits = _per_person(*reached[0])
     control = float(reached[1][1].mean()) if len(reached) > 1 and len(reached[1][1]) else None
-    lucky = np.tile(people, _LUCKY)
-    blind = float(_reach(sides[0][0], lucky, rng.choice(crowd, size=len(lucky)), released, params["theta"]).mean())
-    value = float(hits.mean())
-    return measured(
-        "theta-omega",
-        (value, *wilson(value * len(people), len(people))),
-        len(people),
-        chance=blind,
-        control=control,
-        params=params,
-        note="share of people for whom the record picked is at least this similar to theirs",
-    )
+    words = "share of people for whom the record picked is at least this similar to theirs"
+    estimate = share(hits)
+    if control is not None and estimate[1] <= control:
+        words += "; no better than on people who are not in the data"
+    return measured("theta-omega", estimate, len(people), chance=blind, control=control, params=params, note=words)
+
+
+def _blind(side: Side, released: Records, crowd: NDArray[np.int64], theta: float, rng: np.random.Generator) -> float:
+    """How often a record picked blindly is at least Theta similar to hers."""
+    people = np.tile(np.unique(side.people), _LUCKY)
+    return float(_reach(side, people, rng.choice(crowd, size=len(people)), released, theta).mean())
 
 
 def _reach(
     side: Side, people: NDArray[np.int64], picks: NDArray[np.int64], released: Records, theta: float
 ) -> NDArray[np.float64]:
     pairs = np.stack([people, picks], axis=1)
-    return (cosines(*side.records.sets, *released.sets, pairs) >= theta - 1e-12).astype(np.float64)
+    cosine = cosines(*side.records.sets, *released.sets, pairs)
+    return np.asarray(cosine >= theta - 1e-12, dtype=np.float64)
 
 
-def _per_person(people: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _per_person(
+    people: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The mean over the draws of each person who has any."""
     able = np.isfinite(values)
     who, place = np.unique(people[able], return_inverse=True)

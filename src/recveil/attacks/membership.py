@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from recveil.attacks.records import Records, records
 from recveil.attacks.verdict import measured
-from recveil.errors import RecveilError, unknown
+from recveil.errors import unknown
 from recveil.intervals import Estimate, bootstrap_groups, wilson
 from recveil.kernels.similarity import index, nearest
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Score = Literal["distance", "density"]
 Scores = NDArray[np.float64]
@@ -37,12 +37,12 @@ def membership(
     control: the same with one half of the held-out people in the place of the members, against the other half.
     """
     if trial.holdout is None:
-        raise RecveilError("membership needs people who are not in the data; give some as holdout")
+        raise LeftOutError("membership needs people who are not in the data; give some as holdout")
     train, held, released = records(trial.train), records(trial.holdout), records(trial.released)
     members = train.take(rng.permutation(train.people)[:targets])
     others = held.take(rng.permutation(held.people)[:targets])
     if len(others) < 4:
-        raise RecveilError(f"membership needs at least 4 people who are not in the data, and there are {len(others)}")
+        raise LeftOutError(f"membership needs at least 4 people who are not in the data, and there are {len(others)}")
     found = []
     for score in scores:
         if score not in get_args(Score):
@@ -51,7 +51,9 @@ def membership(
         a, b = outside[::2], outside[1::2]
         params = {"score": score}
         found.append(
-            measured("membership-auc", auc(inside, outside), len(inside), chance=0.5, control=auc(a, b)[0], params=params)
+            measured(
+                "membership-auc", auc(inside, outside), len(inside), chance=0.5, control=auc(a, b)[0], params=params
+            )
         )
         if fpr * len(outside) >= 1:
             found.append(

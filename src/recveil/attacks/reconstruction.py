@@ -18,9 +18,8 @@ from scipy.sparse.linalg import svds
 from recveil.attacks.records import Records, records
 from recveil.attacks.truth import Truth, truth
 from recveil.attacks.verdict import measured
-from recveil.errors import RecveilError
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Guess = Callable[[int], NDArray[np.float64]]  # of a released record: a score for every item
 _VALUES = 20  # finer scales are cut into so many steps
@@ -44,7 +43,7 @@ def reconstruction(
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     if whose.how == "closest":
-        raise RecveilError("reconstruction needs to know which record is whose; give the id map of the release")
+        raise LeftOutError("reconstruction needs to know which record is whose; give the id map of the release")
     people = rng.permutation(whose.people)[:targets]
     held = None if trial.holdout is None else records(trial.holdout)
     found = []
@@ -74,26 +73,19 @@ def _ratings(
     seen = _nearest_value(released.ratings, values)
     table = np.zeros((released.n_items, len(values)))
     np.add.at(table, (released.items, seen), 1.0)
-    record = np.repeat(np.arange(len(released)), released.lengths)
-    mean = table @ values / np.maximum(table.sum(axis=1), 1)
-    residual = values[seen] - mean[released.items]
-    bias = np.bincount(record, residual, len(released)) / (released.lengths + _PRIOR)
-    rest = sparse.csr_array(
-        (residual - bias[record], (record, released.items)), shape=(len(released), released.n_items)
-    )
-    left, right = _factors(rest, rank, rng)
-    low_rank = np.einsum("ij,ij->i", left[record[theirs]], right[released.items[theirs]])
-    variance = max(float(np.var(residual)), 1e-9)
-    item, shift = released.items[theirs], bias[record[theirs]]
+    item = released.items[theirs]
+    bias, low_rank, variance = _tastes(released, values[seen], theirs, rank, rng)
+    own = np.eye(len(values))[seen[theirs]]
     mode = table.argmax(axis=1)
     guesses = {
         "released": seen[theirs],
-        "bias": _tilt(table[item], values, shift / variance),
-        "factors": _tilt(table[item], values, (shift + low_rank) / variance),
+        "bias": _tilt(table[item] - own, values, bias / variance),
+        "factors": _tilt(table[item] - own, values, (bias + low_rank) / variance),
     }
     control = None
     if held is not None:
-        control = float((mode[held.items] == _nearest_value(held.ratings, values)).mean())
+        whom = np.repeat(np.arange(len(held)), held.lengths)
+        control = float(_per_person(mode[held.items] == _nearest_value(held.ratings, values), whom).mean())
     changed = true != seen[theirs]
     found = []
     for which, rows in (("all", np.ones(len(true), dtype=bool)), ("masked", changed)):
@@ -121,6 +113,25 @@ def _ratings(
     return found
 
 
+def _tastes(
+    released: Records, ratings: NDArray[np.float64], rows: NDArray[np.int64], rank: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """For the given rows: how far the person's other ratings lie above those of their items; the same by a low-rank
+    model of what this leaves; the variance of ratings around their items' means. The row itself never counts."""
+    record = np.repeat(np.arange(len(released)), released.lengths)
+    count = released.popularity()
+    mean = np.bincount(released.items, ratings, released.n_items) / np.maximum(count, 1)
+    residual = ratings - mean[released.items]
+    total = np.bincount(record, residual, len(released))
+    bias = (total[record] - residual) / (released.lengths[record] - 1 + _PRIOR)
+    rest = residual - bias
+    matrix = sparse.csr_array((rest, released.items, released.starts), shape=(len(released), released.n_items))
+    left, right = _factors(matrix, rank, rng)
+    low_rank = np.einsum("ij,ij->i", left[record[rows]], right[released.items[rows]])
+    itself = rest[rows] * (right[released.items[rows]] ** 2).sum(axis=1)
+    return bias[rows], low_rank - itself, max(float(np.var(residual)), 1e-9)
+
+
 def _common(
     train: Records, released: Records, whose: Truth, people: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -146,7 +157,8 @@ def _nearest_value(ratings: NDArray[np.float64], values: NDArray[np.float64]) ->
 
 def _tilt(table: NDArray[np.float64], values: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.int64]:
     """The most likely value when an item's ratings are moved up or down: an exponential tilt of their distribution."""
-    return np.argmax(np.log(table + 0.5) + by[:, None] * (values - values.mean())[None, :], axis=1)
+    score = np.log(table + 0.5) + by[:, None] * (values - values.mean())[None, :]
+    return np.asarray(score.argmax(axis=1), dtype=np.int64)
 
 
 def _per_person(hits: NDArray[np.bool_], person: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -183,15 +195,17 @@ def _clicks(
     wanted = np.clip((rate - (1 - known)) / max(2 * known - 1, 1e-6), 0.5 / max(len(released), 1), 1 - 1e-9)
     clicked = known * wanted / (known * wanted + (1 - known) * (1 - wanted))
     silent = (1 - known) * wanted / ((1 - known) * wanted + known * (1 - wanted))
-    bits = sparse.csr_array((np.ones(len(released.items)), released.items, released.starts), shape=(len(released), released.n_items))
+    bits = sparse.csr_array(
+        (np.ones(len(released.items)), released.items, released.starts), shape=(len(released), released.n_items)
+    )
     left, right = _factors(bits, rank, rng)
 
     def of(record: int) -> NDArray[np.int32]:
         return released.items[released.starts[record] : released.starts[record + 1]]
 
     def believed(record: int) -> NDArray[np.float64]:
-        score = rate.copy()
-        score[of(record)] += 1.0
+        score = rate / 2
+        score[of(record)] = 1.0
         return score
 
     def bayes(record: int) -> NDArray[np.float64]:
@@ -200,7 +214,7 @@ def _clicks(
         return score
 
     def factors(record: int) -> NDArray[np.float64]:
-        return right @ left[record]
+        return np.asarray(right @ left[record])
 
     control = None
     if held is not None:

@@ -48,7 +48,8 @@ class Records:
         """The rows of the given records, one record after the other."""
         lengths = self.lengths[wanted]
         first = np.cumsum(lengths) - lengths
-        return np.arange(int(lengths.sum())) + np.repeat(self.starts[wanted] - first, lengths)
+        rows: NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(self.starts[wanted] - first, lengths)
+        return rows
 
     def popularity(self) -> NDArray[np.int64]:
         """How many records hold each item."""
@@ -67,18 +68,21 @@ def records(data: Interactions) -> Records:
     """One record per user of the vocabulary; of repeated pairs the last in time counts."""
     if not len(data):
         raise RecveilError("there are no rows to measure")
-    rows = data.ordered()
-    last = last_of_pairs(rows)
+    rows, last = last_of_pairs(data)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows.user[last], minlength=rows.n_users))]).astype(np.int64)
     ratings = np.full(len(last), np.nan) if rows.rating is None else rows.rating[last]
     return Records(starts, rows.item[last], ratings, rows.n_items)
 
 
-def last_of_pairs(rows: Interactions) -> NDArray[np.int64]:
-    """The last row of every pair of user and item, by user and item."""
-    pair = rows.user.astype(np.int64) * rows.n_items + rows.item
-    order = np.argsort(pair, kind="stable")
-    return order[np.append(pair[order][1:] != pair[order][:-1], True)]
+def last_of_pairs(data: Interactions) -> tuple[Interactions, NDArray[np.int64]]:
+    """The rows, ordered in time if any pair of user and item repeats; the last row of every pair, by user and item."""
+    order = group(data.item, data.n_items)[1]
+    order = order[group(data.user[order], data.n_users)[1]]
+    user, item = data.user[order], data.item[order]
+    last = np.append((user[1:] != user[:-1]) | (item[1:] != item[:-1]), True)
+    if last.all() or data.is_ordered():
+        return data, order[last]
+    return last_of_pairs(data.ordered())
 
 
 def postings(of: Records) -> Postings:

@@ -17,10 +17,10 @@ from recveil.attacks.knowledge import Choice, learn
 from recveil.attacks.records import Records, postings, records
 from recveil.attacks.verdict import measured
 from recveil.data import Interactions
-from recveil.errors import RecveilError, unknown
+from recveil.errors import unknown
 from recveil.intervals import bootstrap_mean
 from recveil.kernels.sybil import recommended
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 
 Similarity = Literal["cosine", "agreement"]
 
@@ -89,7 +89,7 @@ def _most_liked(of: Records) -> NDArray[np.int64]:
 def _targets(of: Records, known: int, targets: int, rng: np.random.Generator) -> NDArray[np.int64]:
     able = np.flatnonzero(of.lengths > known)
     if not len(able):
-        raise RecveilError(f"nobody has more than {known} items: the longest profile has {of.lengths.max(initial=0)}")
+        raise LeftOutError(f"nobody has more than {known} items: the longest profile has {of.lengths.max(initial=0)}")
     return rng.permutation(able)[:targets]
 
 
@@ -131,7 +131,7 @@ def _accuracy(of: Records, people: NDArray[np.int64], told: NDArray[np.int32]) -
     wanted = people[:, None] * np.int64(of.n_items) + told
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     right = (pairs[at] == wanted) & (told >= 0)
-    return right.sum(axis=1) / np.maximum((told >= 0).sum(axis=1), 1)
+    return np.asarray(right.sum(axis=1) / np.maximum((told >= 0).sum(axis=1), 1))
 
 
 def _of_others(

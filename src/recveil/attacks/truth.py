@@ -85,4 +85,5 @@ def closest(train: Records, released: Records) -> Truth:
 def _names(of: Records, name: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A 64-bit name of every item set: the sum of its items' random names."""
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(name[of.items], dtype=np.uint64)])
-    return running[of.starts[1:]] - running[of.starts[:-1]]
+    names: NDArray[np.uint64] = running[of.starts[1:]] - running[of.starts[:-1]]
+    return names

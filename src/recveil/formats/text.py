@@ -122,69 +122,50 @@ def _number(text: str) -> bool:
 def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
     quoted = _quoted(source, layout)
+    guesses = {n: pl.String if n in quoted else _guess(first, n) for n in range(len(layout.names))}
+    if len(roles.columns) == len(layout.names) and all(guess == pl.Int64 for guess in guesses.values()):
+        frame = _counted(source, layout, roles)
+        if frame is not None:
+            return frame
     kinds: dict[int, Any] = {}
+    outcome: dict[str, pl.Expr] = {}
     integers = []
     for role, positions in roles.columns.items():
-        position, guess = positions[0], _guess(first, positions[0])
+        position, guess = positions[0], guesses[positions[0]]
         if role in ("rating", "time") and len(positions) == 1:
-            kinds[position] = guess
-        elif role in ("user", "item", "tag") and guess == pl.Int64 and position not in quoted:
-            kinds[position] = pl.Int64
+            kinds[position] = pl.Float64 if role == "rating" and guess != pl.String else guess
+        outcome[role] = _expression(positions)
+        if role in ("user", "item", "tag") and guess == pl.Int64:
             integers.append(role)
-    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    frame = None
-    for wider in ({}, {n: pl.Float64 for n in roles.columns.get("rating", []) if kinds.get(n) == pl.Int64}):
-        try:
-            frame = _scan(source, layout, kinds | wider).select(**outcome).collect().rechunk()
-            break
-        except pl.exceptions.PolarsError:
-            continue
-    if frame is None or any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
+            outcome[role] = pl.col(str(position)).cast(pl.Int64, strict=False)
+            outcome["length of " + role] = pl.col(str(position)).str.len_bytes().cast(pl.UInt8)
+    try:
+        frame = _scan(source, layout, kinds).select(**outcome).collect()
+    except pl.exceptions.PolarsError:
         return None
-    if integers and not _written_plainly(source, layout, frame) and _idle_signs(source, layout):
+    if any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
         return None
-    return frame
+    if any(_digits(frame[role]) != frame["length of " + role].sum() for role in integers):
+        return None
+    return frame.select(roles.columns.keys())
 
 
-def _written_plainly(source: Source, layout: Layout, frame: pl.DataFrame) -> bool:
-    """Whether the file is just as long as these integers and their separators, so that none has an idle sign."""
-    if frame.width != len(layout.names) or any(kind != pl.Int64 for kind in frame.dtypes):
-        return False
-    if any(column.null_count() for column in frame):
-        return False
+def _counted(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame | None:
+    """The fastest way, for a file of plain integers: it is then just as long as they are with their separators."""
     with source.open() as file:
-        header = b"".join(islice(file, layout.skip))
-        size = file.seek(0, 2)
-        file.seek(-1, 2)
+        head = b"".join(islice(file, max(layout.skip, 1)))
+        size = file.seek(-1, 2) + 1
         ended = file.read(1) == b"\n"
-    ends = 2 if header.endswith(b"\r\n") else 1
-    expected = sum(_digits(column) for column in frame) + frame.height * (frame.width - 1 + ends)
-    return size - len(header) == expected - (0 if ended else ends)
-
-
-def _idle_signs(source: Source, layout: Layout) -> bool:
-    """Whether some field has a + or an idle 0 or blank, which an id would lose as an integer: "007" is not 7."""
-    starts = np.frombuffer(b'\n\r"' + layout.separator.encode(), dtype=np.uint8)
-    carried = b"\n"
-    with source.open() as file:
-        while block := file.read(1 << 20):
-            text = np.frombuffer(carried + block, dtype=np.uint8)
-            before, here, after = text[:-2], text[1:-1], text[2:]
-            zeros = np.flatnonzero(here == ord("0"))
-            suspects = [zeros[(after[zeros] >= ord("0")) & (after[zeros] <= ord("9"))]]
-            if b"+" in block:
-                suspects.append(np.flatnonzero(here == ord("+")))
-            if b"-" in block:
-                suspects.append(np.flatnonzero((here == ord("-")) & (after == ord("0"))))
-            if b" " in block:
-                blanks = np.flatnonzero(here == ord(" "))
-                suspects.append(blanks)
-                if np.isin(after[blanks], starts).any():
-                    return True
-            if any(np.isin(before[at], starts).any() for at in suspects):
-                return True
-            carried = text[-2:].tobytes()
-    return False
+    if b"\r" in head:
+        return None
+    try:
+        frame = _scan(source, layout, dict.fromkeys(range(len(layout.names)), pl.Int64)).collect()
+    except pl.exceptions.PolarsError:
+        return None
+    length = (len(head) if layout.skip else 0) + frame.height * frame.width - (not ended)
+    if any(column.null_count() for column in frame) or length + sum(_digits(column) for column in frame) != size:
+        return None
+    return frame.select(**{role: _expression(positions) for role, positions in roles.columns.items()})
 
 
 def _plain(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
@@ -236,13 +217,13 @@ def _integers(text: pl.Series) -> pl.Series:
 
 def _digits(whole: pl.Series) -> int:
     """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
-    values = whole.to_numpy()
-    low, high = int(values.min()), int(values.max())
-    powers = (10**n for n in range(1, len(str(max(-low, high)))))
-    longer = sum(
-        int(np.count_nonzero(values >= p) + (np.count_nonzero(values <= -p) if low < 0 else 0)) for p in powers
-    )
-    return len(values) + longer + (int(np.count_nonzero(values < 0)) if low < 0 else 0)
+    total = 0
+    for values in (chunk.to_numpy() for chunk in whole.get_chunks()):
+        low, high = int(values.min(initial=0)), int(values.max(initial=0))
+        limits = [values >= 10**n for n in range(1, len(str(high)))]
+        limits += [values <= -(10**n) for n in range(len(str(low)) - 1)]  # the first of them counts the signs
+        total += len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
+    return total
 
 
 def _quoted(source: Source, layout: Layout) -> set[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.mask import Mask
+from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 
@@ -11,6 +13,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
         DpStreams,
+        Mask,
+        MBRW,
         Pseudonymise,
         RandomRatings,
     )

@@ -1,0 +1,41 @@
+"""recveil assess DATA: how exposed are these people?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recveil.cli.arguments import Columns, Data, Json, Seed, answer, read_data
+from recveil.cli.measure import numbers
+
+
+def assess(
+    data: Data,
+    columns: Columns = None,
+    known: Annotated[
+        str | None, typer.Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
+    ] = None,
+    as_json: Json = False,
+    seed: Seed = None,
+) -> None:
+    """What would happen if DATA were released with nothing but new ids: who would be found, and how easily.
+
+    The riskiest people are named by their ids in DATA: the answer is for the owner, not for publication.
+
+    Example: recveil assess ratings.csv
+    """
+    levels = tuple(numbers(known)) if known else None
+    import secrets
+
+    from recveil.assessment import assess as look
+
+    found = look(read_data(data, columns), seed=secrets.randbits(63) if seed is None else seed, known=levels)
+    lines = [
+        f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} people, {found['items']:,} items",
+        *found["words"],
+    ]
+    if found["riskiest_users"]:
+        named = ", ".join(str(r["user"]) for r in found["riskiest_users"])
+        lines.append(f"riskiest (for you alone): {named}")
+    answer(found, lines, as_json)

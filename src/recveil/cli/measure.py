@@ -1,0 +1,110 @@
+"""recveil measure DATA BUNDLE: what does a release give away, and what is it worth?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recveil.cli.arguments import Columns, Data, Json, Seed, answer, progress, read_data
+from recveil.errors import RecveilError
+
+if TYPE_CHECKING:
+    from recveil.measures import Findings
+
+
+def measure(
+    data: Data,
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A release of DATA, as recveil release writes it.")],
+    columns: Columns = None,
+    id_map: Annotated[
+        str | None, typer.Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
+    ] = None,
+    holdout: Annotated[
+        str | None, typer.Option("--holdout", metavar="FILE", help="People of DATA who are not in the release.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="NAMES", help="Such as linkage,membership; else all.")
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
+    ] = None,
+    items: Annotated[str, typer.Option("--items", help="Which ones: random, rare, consecutive.")] = "random",
+    ratings: Annotated[
+        bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
+    ] = None,
+    as_json: Json = False,
+    seed: Seed = None,
+) -> None:
+    """Attack a bundle from files alone and report what comes out, with intervals, controls and chance.
+
+    The riskiest people are named by their ids in DATA: the answer is for the owner, not for publication.
+
+    Example: recveil measure ratings.csv out --map map.csv --holdout out.holdout.parquet
+    """
+    levels = numbers(known) if known else None
+    import secrets
+
+    from recveil.bundle import load
+    from recveil.measures import measure_release, read_map, select
+
+    names = [name.strip() for name in only.split(",") if name.strip()] if only else None
+    measures = select(names, known=levels, items=items, ratings=ratings)
+    rows = read_data(data, columns)
+    release = load(bundle)
+    with progress("measuring", len(measures)) as tick:
+        found = measure_release(
+            rows,
+            release.data,
+            holdout=read_data(holdout) if holdout else None,
+            id_map=read_map(id_map) if id_map else None,
+            measures=measures,
+            seed=secrets.randbits(63) if seed is None else seed,
+            mechanism=release.manifest["spec"],
+            strict=names is not None,
+            tick=tick,
+        )
+    answer({"bundle": bundle, "mechanism": release.manifest["spec"], **found.record()}, _lines(found), as_json)
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers separated by commas."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise RecveilError(f"--known takes whole numbers such as 2,4,8, not {text!r}") from None
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Measurements as lines for people."""
+    names = [" ".join([row["name"], *(f"{k}={_plain(v)}" for k, v in row["params"].items())]) for row in rows]
+    width = max(map(len, names), default=7)
+    lines = [f"{'measure':<{width}} {'value':>7}  {'95% interval':<16} {'control':>7} {'chance':>7} {'n':>6}"]
+    for name, row in zip(names, rows, strict=True):
+        control = "" if row["control"] is None else f"{row['control']:.4f}"
+        chance = "" if row["chance"] is None else f"{row['chance']:.4f}"
+        lines.append(
+            f"{name:<{width}} {row['value']:>7.4f}  [{row['low']:.4f}, {row['high']:.4f}] "
+            f"{control:>7} {chance:>7} {row['n']:>6}" + ("  no better than chance" if _nothing(row) else "")
+        )
+    return lines
+
+
+def _lines(found: Findings) -> list[str]:
+    record = found.record()
+    lines = table(record["measurements"])
+    lines += [f"left out: {gap['name']} ({gap['why']})" for gap in record["left_out"]]
+    if record["riskiest"]:
+        named = ", ".join(f"{r['user']} ({r['success']:.0%})" for r in record["riskiest"])
+        lines.append(
+            f"found most surely by {record['riskiest'][0]['known']} random items (not for publication): {named}"
+        )
+    return lines
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _nothing(row: dict[str, Any]) -> bool:
+    return "no better than chance" in row["note"]

@@ -1,0 +1,27 @@
+"""Utility: what a release is still worth to those who build recommenders on it. A new metric is a file and a line here.
+
+A metric that does not apply to a trial (no ratings, no test people, no owners) measures nothing.
+"""
+
+from __future__ import annotations
+
+from recveil.measurement import Measure
+from recveil.metrics.agreement import agreement
+from recveil.metrics.damage import damage
+from recveil.metrics.exposure import exposure
+from recveil.metrics.latent import latent
+from recveil.metrics.lift import lift
+from recveil.metrics.ranking import ranking
+from recveil.metrics.ratings import ratings
+from recveil.metrics.sequences import sequences
+
+METRICS: dict[str, Measure] = {
+    "lift": lift,
+    "ranking": ranking,
+    "exposure": exposure,
+    "damage": damage,
+    "ratings": ratings,
+    "agreement": agreement,
+    "sequences": sequences,
+    "latent": latent,
+}

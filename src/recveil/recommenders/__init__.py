@@ -1,0 +1,44 @@
+"""The referees: recommenders that judge what a release is still worth. A new one is a class and a line here.
+
+Their hyper-parameters were tuned once, on validation data of MovieLens 100K, and never on a release (docs/referees.md).
+"""
+
+from __future__ import annotations
+
+from recveil.recommenders.ease import EASE
+from recveil.recommenders.factors import BPR, WRMF
+from recveil.recommenders.neighbours import ItemKNN, UserKNN
+from recveil.recommenders.popular import MostPopular
+from recveil.recommenders.ranker import Model, Ranker, recommend
+from recveil.recommenders.rater import Average, Predictor, Rater, Surprise
+
+RANKERS: dict[str, Ranker] = {
+    r.name: r
+    for r in (
+        MostPopular(),
+        ItemKNN(),
+        UserKNN(),
+        BPR(),
+        WRMF(),
+        EASE(),
+    )
+}
+
+_NEAR = {"name": "pearson_baseline", "shrinkage": 200}
+
+RATERS: dict[str, Rater] = {
+    r.name: r
+    for r in (
+        Average("item"),
+        Average("user"),
+        Surprise("item-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": False}}),
+        Surprise("user-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": True}}),
+        Surprise("slope-one", "SlopeOne"),
+        Surprise("co-clustering", "CoClustering", {"n_cltr_u": 3, "n_cltr_i": 2, "n_epochs": 40}),
+        Surprise("mf", "SVD", {"n_factors": 100, "n_epochs": 60, "lr_all": 0.005, "reg_all": 0.1, "biased": False}),
+        Surprise("biased-mf", "SVD", {"n_factors": 100, "n_epochs": 30, "lr_all": 0.01, "reg_all": 0.1}),
+        Surprise("svd++", "SVDpp", {"n_factors": 20, "n_epochs": 40, "reg_all": 0.1}),
+    )
+}
+
+__all__ = ["RANKERS", "RATERS", "Model", "Predictor", "Ranker", "Rater", "recommend"]

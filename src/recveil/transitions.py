@@ -1,0 +1,81 @@
+"""DS and CVS: which item follows which, and which are seen by the same person. Sparse, and they add with `+`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.data import Interactions
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Counts over ordered clickstreams, coded over `items` (sorted ids).
+
+    ds[n, m]: how often m came immediately after n. cvs[n, m]: how many clickstreams hold both; symmetric, no diagonal.
+    """
+
+    items: pl.Series
+    ds: sparse.csr_array
+    cvs: sparse.csr_array
+
+    def __add__(self, other: Transitions) -> Transitions:
+        items = self.items
+        if other.items is not items and not other.items.equals(items):
+            items = pl.concat([items, other.items]).unique().sort()
+        first, second = self.over(items), other.over(items)
+        return Transitions(items, first.ds + second.ds, first.cvs + second.cvs)
+
+    def over(self, items: pl.Series) -> Transitions:
+        """The same counts coded over a larger sorted vocabulary."""
+        if items is self.items or items.equals(self.items):
+            return self
+        where = items.search_sorted(self.items).to_numpy()
+        return Transitions(items, _recoded(self.ds, where, len(items)), _recoded(self.cvs, where, len(items)))
+
+
+def transitions(data: Interactions) -> Transitions:
+    """DS and CVS of every user's items in the order of time (of the rows, where there is no time)."""
+    rows = data.ordered()
+    return Transitions(rows.items, direct_sequence(rows), common_view(rows))
+
+
+def direct_sequence(rows: Interactions) -> sparse.csr_array:
+    """DS of rows that stand by user in the order of time."""
+    same = rows.user[1:] == rows.user[:-1]
+    before, after = rows.item[:-1][same], rows.item[1:][same]
+    ones = np.ones(len(before), dtype=np.int32)
+    return _sorted(sparse.coo_array((ones, (before, after)), shape=(rows.n_items, rows.n_items)).tocsr())
+
+
+def common_view(rows: Interactions) -> sparse.csr_array:
+    """CVS = A'A without its diagonal; A holds a 1 where a user has an item, however often."""
+    a = rows.matrix(binary=True).astype(np.int32)
+    cvs = (a.T.tocsr() @ a).tocsr()
+    cvs.setdiag(0)
+    cvs.eliminate_zeros()
+    return _sorted(cvs)
+
+
+def stationary(cvs: sparse.csr_array, *, weighted: bool) -> NDArray[np.float64]:
+    """Where a long random walk on the CVS graph is found: in proportion to degree, or to strength if `weighted`.
+
+    It holds within a connected component; over several, for a walk that starts in each in this proportion.
+    """
+    mass = np.asarray(cvs.sum(axis=1), dtype=np.float64) if weighted else np.diff(cvs.indptr).astype(np.float64)
+    total = mass.sum()
+    return mass / total if total else mass
+
+
+def _recoded(matrix: sparse.csr_array, where: NDArray[np.int64], n: int) -> sparse.csr_array:
+    cells = matrix.tocoo()
+    return _sorted(sparse.coo_array((cells.data, (where[cells.row], where[cells.col])), shape=(n, n)).tocsr())
+
+
+def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
+    matrix.sum_duplicates()
+    return matrix

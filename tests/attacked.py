@@ -1,0 +1,54 @@
+"""Toy worlds for attacks: people with tastes, so that the answer is obvious by construction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from recveil.data import Interactions, from_ids
+from recveil.measurement import Trial, trial
+
+
+def people(
+    n: int, seed: int, *, items: int = 80, size: int = 12, first: int = 0, uniform: bool = False
+) -> Interactions:
+    """n people with `size` items each, out of the half of the catalogue that they like (or out of all of it).
+
+    Every third one rates everything high, the next low; among `uniform` people ratings follow nothing.
+    """
+    rng = np.random.default_rng(seed)
+    user, item = [], []
+    for u in range(n):
+        half = np.arange(items) if uniform else np.arange(items // 2) + (u % 2) * (items // 2)
+        user += [first + u] * size
+        item += rng.choice(half, size=size, replace=False).tolist()
+    mood = np.zeros(len(user)) if uniform else 1.5 - np.array(user) % 3
+    rating = (
+        rng.integers(1, 6, len(user)) if uniform else np.clip(np.rint(3 + mood + rng.normal(0, 0.7, len(user))), 1, 5)
+    )
+    return from_ids(pl.Series(user), pl.Series(item), rating=rating, time=np.arange(len(user)))
+
+
+def published(data: Interactions, seed: int = 0) -> tuple[Interactions, pl.DataFrame]:
+    """The data with new ids alone, and the map."""
+    token = np.random.default_rng(seed).permutation(data.n_users).astype(np.int32)
+    names = pl.Series(10_000 + np.arange(data.n_users))
+    id_map = pl.DataFrame({"original": data.users, "released": names.gather(token)})
+    return replace(data, user=token[data.user], users=names, time=None), id_map
+
+
+def same(n: int = 150, seed: int = 0) -> Trial:
+    """released = train, with held-out people of the same kind."""
+    train, held = people(n, seed), people(n // 2, seed + 1000, first=n)
+    released, id_map = published(train)
+    return trial(train, released, holdout=held, id_map=id_map)
+
+
+def unrelated(n: int = 100, seed: int = 0) -> Trial:
+    """A release of other people, whose tastes have nothing to do with the data; the map says whose they claim to be."""
+    kind = {"items": 40, "size": 8, "uniform": True}
+    train, held = people(n, seed, **kind), people(n, seed + 1000, first=n, **kind)  # type: ignore[arg-type]
+    released, id_map = published(people(n, seed + 2000, **kind), seed)  # type: ignore[arg-type]
+    return trial(train, released, holdout=held, id_map=id_map)
