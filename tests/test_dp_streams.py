@@ -247,6 +247,16 @@ def test_command_keeps_statistics(recveil: Callable[..., Any], tmp_path: Path) -
     recveil("verify", "two")
 
 
+def test_command_recommends_from_the_tables(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    camps(2000).frame().write_csv(tmp_path / "clicks.csv")
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    found = recveil("recommend", "clicks.csv", "--with", spec, "--top", 5, json_answer=True)
+    right = [(i >= 20) == bool(row["user"] % 2) for row in found["lists"] for i in row["items"]]
+    assert len(right) == 5 * 2000
+    assert np.mean(right) > 0.95
+    recveil("recommend", "clicks.csv", "--with", spec, "--minsup", 3, code=1)
+
+
 def test_bad_input() -> None:
     for bad in ("epsilon=0,delta=1e-6", "epsilon=nan,delta=1e-6", "epsilon=1,delta=0", "epsilon=1,delta=1"):
         with pytest.raises(RecveilError, match="dp-streams: parameter"):

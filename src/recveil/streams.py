@@ -73,6 +73,22 @@ def similarity(tables: Tables, neighbours: int = 15) -> Floats:
     return S
 
 
+def top_items(histories: Any, S: Floats, tables: Tables, n: int, people: int = 4096) -> Ints:
+    """For each history (a sparse row over the kept items) its n best new items, filled up by popularity; else -1."""
+    popular = tables.pairs.sum(1)
+    popular = 1e-9 * (popular - popular.min()) / max(float(np.ptp(popular)), 1e-12)
+    n_best = min(n, len(S))
+    best = np.full((histories.shape[0], n), -1, dtype=np.int64)
+    for begin in range(0, histories.shape[0], people):
+        rows = histories[begin : begin + people]
+        scores = np.asarray(rows @ S) + popular
+        scores[rows.toarray() > 0] = -np.inf
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
+        known = np.isfinite(np.take_along_axis(scores, order, 1))
+        best[begin : begin + people, :n_best] = np.where(known, order, -1)
+    return best
+
+
 def draw_lengths(tables: Tables, k: int | None, rng: np.random.Generator) -> Ints:
     """Lengths of the new streams; classes of length that do not stand out of the noise are left out."""
     counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length
