@@ -20,11 +20,12 @@ from recveil.errors import RecveilError, unknown
 from recveil.guarantee import Guarantee
 from recveil.inspection import inspect
 from recveil.measurement import Measure, Measurement, Trial, measure, trial
+from recveil.measures import MEASURES
 from recveil.mechanism import Mechanism
 from recveil.release import Release, release
 from recveil.report.table import Entry, Report, Words
 from recveil.spec import parse, text
-from recveil.splits import holdout_users, vertical
+from recveil.splits import before_and_after, holdout_users
 
 FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
@@ -121,10 +122,7 @@ def check(data: Interactions, specs: Sequence[str]) -> list[Mechanism]:
 
 def measures(plan: Plan) -> dict[str, Measure]:
     """Attacks and metrics by name: those named, or all; with the quick referees if wanted."""
-    from recveil.attacks import ATTACKS
-    from recveil.metrics import METRICS
-
-    known: dict[str, Measure] = {**ATTACKS, **METRICS}
+    known = dict(MEASURES)
     for name in plan.only or ():
         if name not in known:
             raise unknown("measure", name, known)
@@ -151,9 +149,7 @@ def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
         raise RecveilError(
             f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least are held out, and {FEWEST} stay"
         )
-    shown = holdout if holdout.time is not None else holdout.take(rng.permutation(len(holdout)))
-    query, result = vertical(shown, 0.5)
-    return Split(train, holdout, query, result)
+    return Split(train, holdout, *before_and_after(holdout, rng))
 
 
 @dataclass(frozen=True)
