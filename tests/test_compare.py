@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.estimate import estimate
 from recveil.measurement import trial
+from recveil.measures import MEASURES
 from recveil.mechanisms import MECHANISMS
 from recveil.metrics.lift import lift
 from recveil.recommenders import RANKERS
@@ -124,7 +125,7 @@ def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
     def broken(*_: Any) -> None:
         raise RecveilError("there is nobody to measure")
 
-    monkeypatch.setitem(__import__("recveil.attacks", fromlist=["x"]).ATTACKS, "linkage", broken)
+    monkeypatch.setitem(MEASURES, "linkage", broken)
     report = compare(films, ["pseudonymise"], Plan(only=("linkage",)))
     assert report.left_out == ("linkage of pseudonymise: there is nobody to measure",)
     assert not report.measurements
