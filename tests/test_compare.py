@@ -131,6 +131,20 @@ def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
     assert not report.measurements
 
 
+def test_a_mechanism_that_refuses_does_not_stop_the_others(
+    films: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RecveilError("random-ratings: too few people")
+
+    monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", refuse)
+    report = compare(films, ["random-ratings", "pseudonymise"], Plan(only=("linkage",)))
+    assert [e.spec for e in report.entries] == ["pseudonymise"]
+    assert report.left_out == ("random-ratings: too few people",)
+    with pytest.raises(RecveilError, match="too few people"):
+        compare(films, ["random-ratings"], Plan(only=("linkage",)))
+
+
 def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:
     with pytest.raises(RecveilError, match="unknown measure 'linkag'; did you mean linkage"):
         measures(Plan(only=("linkag",)))
