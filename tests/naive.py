@@ -319,3 +319,109 @@ def memory_walk(
             break
         walk = [*walk, x]
     return walk
+
+
+def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
+    """Of each column the greatest scalar product with which it is among the k nearest of another, -inf below floor."""
+    columns = list(zip(*matrix, strict=True))
+    found = [float("-inf")] * len(columns)
+    for i, mine in enumerate(columns):
+        near = []
+        for j, other in enumerate(columns):
+            similarity = round(sum(a * b for a, b in zip(mine, other, strict=True)), 12)
+            if j != i and similarity != 0 and similarity >= floor:
+                near.append((-similarity, j))
+        for similarity, j in sorted(near)[:k]:
+            found[j] = max(found[j], -similarity)
+    return found
+
+
+def shuffle_per_group(
+    starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
+) -> list[float]:
+    shuffled = list(values)
+    for g, number in enumerate(keys):
+        group = shuffled[starts[g] : starts[g + 1]]
+        words = chacha_words(key, number, 2 * len(group) + 8)
+        for last in range(len(group) - 1, 0, -1):
+            if not fixed[g]:
+                other = below(words, last + 1)
+                group[last], group[other] = group[other], group[last]
+        shuffled[starts[g] : starts[g + 1]] = group
+    return shuffled
+
+
+def bpr_steps(
+    history: list[list[int]],
+    U: list[list[float]],
+    V: list[list[float]],
+    bias: list[float],
+    steps: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """BPR-MF, as Rendle et al. write it down: theta += rate (sigmoid(-x) dx/dtheta - penalty theta)."""
+    U, V, bias = [list(u) for u in U], [list(v) for v in V], list(bias)
+    cells = [(u, i) for u, items in enumerate(history) for i in items]
+    for _ in range(steps):
+        u, i = cells[below(words, len(cells))]
+        j = below(words, len(V))
+        if j in history[u]:
+            continue
+        x = bias[i] - bias[j] + sum(a * (b - c) for a, b, c in zip(U[u], V[i], V[j], strict=True))
+        z = 1 / (1 + math.exp(x))
+        mine, liked, other = U[u], V[i], V[j]
+        U[u] = [a + rate * (z * (b - c) - penalty * a) for a, b, c in zip(mine, liked, other, strict=True)]
+        V[i] = [b + rate * (z * a - penalty * b) for a, b in zip(mine, liked, strict=True)]
+        V[j] = [c + rate * (-z * a - penalty * c) for a, c in zip(mine, other, strict=True)]
+        bias[i] += rate * (z - penalty * bias[i])
+        bias[j] += rate * (-z - penalty * bias[j])
+    return U, V, bias
+
+
+def machine_steps(
+    history: list[list[int]],
+    features: list[list[float]],
+    U: list[list[float]],
+    V: list[list[float]],
+    bias: list[float],
+    steps: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """BPR on a factorisation machine over (item, amounts of features); gradients by the formula of Rendle's machine."""
+    U, V, bias = [list(u) for u in U], [list(v) for v in V], list(bias)
+    cells = [(u, i) for u, items in enumerate(history) for i in items]
+    n = len(features)
+
+    def inputs(item: int) -> dict[int, float]:
+        return {item: 1.0} | {n + f: x for f, x in enumerate(features[item]) if x}
+
+    def score(u: list[float], item: int) -> float:
+        vectors = [(1.0, u)] + [(x, V[row]) for row, x in inputs(item).items()]
+        total = sum(x * bias[row] for row, x in inputs(item).items())
+        for a in range(len(vectors)):
+            for b in range(a):
+                (x, v), (y, w) = vectors[a], vectors[b]
+                total += x * y * sum(p * q for p, q in zip(v, w, strict=True))
+        return total
+
+    for _ in range(steps):
+        u, i = cells[below(words, len(cells))]
+        j = below(words, n)
+        if j in history[u]:
+            continue
+        z = 1 / (1 + math.exp(score(U[u], i) - score(U[u], j)))
+        mine = U[u]
+        sums = {t: [sum(x * V[row][f] for row, x in inputs(t).items()) for f in range(len(mine))] for t in (i, j)}
+        U[u] = [a + rate * (z * (b - c) - penalty * a) for a, b, c in zip(mine, sums[i], sums[j], strict=True)]
+        for item, towards in ((i, z), (j, -z)):
+            for row, x in inputs(item).items():
+                V[row] = [
+                    v + rate * (towards * x * (a + t - x * v) - penalty * v)
+                    for v, a, t in zip(V[row], mine, sums[item], strict=True)
+                ]
+                bias[row] += rate * (towards * x - penalty * bias[row])
+    return U, V, bias

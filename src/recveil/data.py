@@ -137,8 +137,11 @@ class Interactions:
         """Rows grouped `by` user (in time order) or by item (raters in the order of their ids)."""
         if by == "user":
             return self.ordered()
-        rows = self.take(group(self.user, self.n_users)[1])
-        return rows.take(group(rows.item, rows.n_items)[1])
+        step = np.diff(self.item)
+        if np.all((step > 0) | ((step == 0) & (self.user[1:] >= self.user[:-1]))):
+            return self
+        by_user = group(self.user, self.n_users)[1]
+        return self.take(by_user[group(self.item[by_user], self.n_items)[1]])
 
     def chunks(self, by: By, rows: int) -> Iterator[Interactions]:
         """Pieces of about `rows` rows, grouped `by` user or item, each user (item) whole in one of them."""

@@ -92,6 +92,7 @@ def _run(
     data: Interactions, mechanism: Mechanism, public: Public, chance: Source, tick: local.Tick
 ) -> tuple[Mechanism, Interactions, pl.Series | None, Mapping[str, Any]]:
     if isinstance(mechanism, Masking):
+        data = data.grouped(mechanism.by)  # once for both passes
         counts = local.total(data, mechanism.count, mechanism.by, tick)
         plan = mechanism.plan(counts, chance.derive("plan"))
         mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))

@@ -62,9 +62,7 @@ def release(
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
-        say(
-            f"{holdout:.0%} of the people were kept out; they are in {out}.holdout.parquet, which is not for publication"
-        )
+        say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
     if keep_map:
         if made.id_map is None:
             raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")

@@ -7,6 +7,7 @@ from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
+from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
@@ -15,5 +16,6 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         MBRW,
         Pseudonymise,
         RandomRatings,
+        ShuffleNNN,
     )
 }
