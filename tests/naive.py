@@ -423,10 +423,10 @@ def next_item(
         ]
         while sum(shares) > 0:
             rest = uniform(words) * sum(shares)
-            b = 0
-            while rest >= shares[b]:
-                rest -= shares[b]
-                b += 1
+            lanes = [b for lane in range(4) for b in range(lane, len(blocks), 4)]
+            while rest >= shares[lanes[0]]:
+                rest -= shares[lanes.pop(0)]
+            b = lanes[0]
             for x in blocks[b]:
                 rest -= exact[x]
                 if rest < 0:
