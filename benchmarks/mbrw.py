@@ -173,7 +173,8 @@ def million(train: Interactions) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"K = 1,000,000 at Theta 0.7: {made.data.n_users:,} streams kept, {len(made.data):,} clicks; generated and "
-        f"filtered in {drawn:.1f} s, written after {total:.1f} s (goal 30 s), {worked:.1f} s of CPU; peak memory {peak:.1f} GB (goal 4 GB)"
+        f"filtered in {drawn:.1f} s, written after {total:.1f} s (goal 30 s), "
+        f"{worked:.1f} s of CPU; peak memory {peak:.1f} GB (goal 4 GB)"
     )
 
 
