@@ -33,7 +33,10 @@ PURPOSE = {
         "For choosing between rating algorithms: values are shuffled outside the critical items, so that the ranking "
         "of algorithms tends to survive. Who rated what is not hidden."
     ),
-    "mask": "For outsiders who train on ratings or likes: flips bits of each profile with a stated probability.",
+    "mask": (
+        "For outsiders who train on who has what: every bit of a profile is flipped with a stated probability. Single "
+        "bits are protected, with a proof; whole profiles are not."
+    ),
     "mbrw": (
         "For outsiders who need click sequences: walks that keep transitions and co-occurrence. Each begins with a "
         "copied piece of a real stream, so it carries no guarantee."
@@ -78,7 +81,7 @@ def fitting(data: Interactions) -> list[str]:
     from recveil.spec import parse
 
     specs = []
-    for name, mechanism in MECHANISMS.items():
+    for name, mechanism in sorted(MECHANISMS.items(), key=lambda known: _place(known[0])):
         spec = name + REQUIRED.get(name, "")
         if _one(name, mechanism, data).fits:
             try:
@@ -87,3 +90,8 @@ def fitting(data: Interactions) -> list[str]:
                 continue
             specs.append(spec)
     return specs
+
+
+def _place(name: str) -> int:
+    """In the order of PURPOSE: baselines first."""
+    return list(PURPOSE).index(name) if name in PURPOSE else len(PURPOSE)

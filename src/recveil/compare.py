@@ -87,6 +87,10 @@ def compare(
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for job, (_, missing) in zip(jobs, results, strict=True):
+        for name, why in missing.items():
+            reasons.setdefault((name, why), []).append(job.spec)
     from recveil import __version__
 
     return Report(
@@ -94,7 +98,7 @@ def compare(
         entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=(*undefined, *(why for _, missing in results for why in missing)),
+        left_out=(*undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
         meta={
             "version": __version__,
             **{name: value for name, value in asdict(plan).items() if name != "only"},
@@ -186,10 +190,10 @@ class _Job:
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
 
-    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], list[str]]:
+    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], dict[str, str]]:
         """Measurements, and what could not be measured, each with its reason."""
         found: list[Measurement] = []
-        missing = []
+        missing: dict[str, str] = {}
         step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
             key = (*self.key, self.spec, name, *([self.plan.splits] if name == AGREEMENT else []))
@@ -199,7 +203,7 @@ class _Job:
                 self.cache.put(known, *key)
             found += [Measurement(**record) for record in known["measurements"]]
             if known["why"]:
-                missing.append(f"{name} of {self.spec}: {known['why']}")
+                missing[name] = known["why"]
             step(f"{self.spec}: {name}")
         return found, missing
 
