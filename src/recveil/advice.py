@@ -81,7 +81,7 @@ def fitting(data: Interactions) -> list[str]:
     from recveil.spec import parse
 
     specs = []
-    for name, mechanism in MECHANISMS.items():
+    for name, mechanism in sorted(MECHANISMS.items(), key=lambda known: _place(known[0])):
         spec = name + REQUIRED.get(name, "")
         if _one(name, mechanism, data).fits:
             try:
@@ -90,3 +90,8 @@ def fitting(data: Interactions) -> list[str]:
                 continue
             specs.append(spec)
     return specs
+
+
+def _place(name: str) -> int:
+    """In the order of PURPOSE: baselines first."""
+    return list(PURPOSE).index(name) if name in PURPOSE else len(PURPOSE)

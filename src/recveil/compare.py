@@ -20,11 +20,12 @@ from recveil.errors import RecveilError, unknown
 from recveil.guarantee import Guarantee
 from recveil.inspection import inspect
 from recveil.measurement import Measure, Measurement, Trial, measure, trial
+from recveil.measures import MEASURES
 from recveil.mechanism import Mechanism
 from recveil.release import Release, release
 from recveil.report.table import Entry, Report, Words
 from recveil.spec import parse, text
-from recveil.splits import holdout_users, vertical
+from recveil.splits import before_and_after, holdout_users
 
 FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
@@ -82,10 +83,14 @@ def compare(
     chosen = measures(plan)
     splits = [split(data, plan.holdout, [plan.seed, number]) for number in range(plan.splits)]
     key = (fingerprint(data), plan.seed, plan.holdout, plan.quick)
-    jobs = [_Job(m, splits, plan, cache, key) for m in mechanisms]
+    jobs, refused = _willing([_Job(m, splits, plan, cache, key) for m in mechanisms])
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for job, (_, missing) in zip(jobs, results, strict=True):
+        for name, why in missing.items():
+            reasons.setdefault((name, why), []).append(job.spec)
     from recveil import __version__
 
     return Report(
@@ -93,7 +98,7 @@ def compare(
         entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=(*undefined, *(why for _, missing in results for why in missing)),
+        left_out=(*refused, *undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
         meta={
             "version": __version__,
             **{name: value for name, value in asdict(plan).items() if name != "only"},
@@ -117,10 +122,7 @@ def check(data: Interactions, specs: Sequence[str]) -> list[Mechanism]:
 
 def measures(plan: Plan) -> dict[str, Measure]:
     """Attacks and metrics by name: those named, or all; with the quick referees if wanted."""
-    from recveil.attacks import ATTACKS
-    from recveil.metrics import METRICS
-
-    known: dict[str, Measure] = {**ATTACKS, **METRICS}
+    known = dict(MEASURES)
     for name in plan.only or ():
         if name not in known:
             raise unknown("measure", name, known)
@@ -147,9 +149,22 @@ def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
         raise RecveilError(
             f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least are held out, and {FEWEST} stay"
         )
-    shown = holdout if holdout.time is not None else holdout.take(rng.permutation(len(holdout)))
-    query, result = vertical(shown, 0.5)
-    return Split(train, holdout, query, result)
+    return Split(train, holdout, *before_and_after(holdout, rng))
+
+
+def _willing(jobs: list[_Job]) -> tuple[list[_Job], list[str]]:
+    """The jobs whose mechanism could release these people, and why the others could not; an error if none could."""
+    able, refused = [], []
+    for job in jobs:
+        try:
+            job.entry  # noqa: B018
+        except RecveilError as reason:
+            refused.append(str(reason))
+        else:
+            able.append(job)
+    if not able:
+        raise RecveilError(refused[0])
+    return able, refused
 
 
 @dataclass(frozen=True)
@@ -190,10 +205,10 @@ class _Job:
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
 
-    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], list[str]]:
+    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], dict[str, str]]:
         """Measurements, and what could not be measured, each with its reason."""
         found: list[Measurement] = []
-        missing = []
+        missing: dict[str, str] = {}
         step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
             key = (*self.key, self.spec, name, *([self.plan.splits] if name == AGREEMENT else []))
@@ -203,7 +218,7 @@ class _Job:
                 self.cache.put(known, *key)
             found += [Measurement(**record) for record in known["measurements"]]
             if known["why"]:
-                missing.append(f"{name} of {self.spec}: {known['why']}")
+                missing[name] = known["why"]
             step(f"{self.spec}: {name}")
         return found, missing
 
