@@ -1,8 +1,8 @@
 """MBRW (Antulov-Fantulin et al., 2012): tables 1 to 3 and figures 3 to 6, 8 to 10 beside ours.
 
 The data are the sample that the authors published beside their code, very likely the paper's own; ml-1m and diginetica
-show what carries over. An average counts as reproduced within .03 of the paper. This width, and what counts as slow, near
-or small, are ours: the paper states none, and a prototype's values for most of these numbers were known when we chose.
+show what carries over. An average counts as reproduced within .03 of the paper. This width, and what counts as slow,
+near or small, are ours: the paper states none, and a prototype's values for most of these numbers were known when we chose.
 """
 
 from __future__ import annotations
