@@ -2,7 +2,7 @@
 
 The data are the sample that the authors published beside their code, very likely the paper's own; ml-1m and diginetica
 show what carries over. An average counts as reproduced within .03 of the paper. This width, and what counts as slow,
-near or small, are ours: the paper states none, and a prototype's values for most of these numbers were known when we chose.
+near or small, are ours: the paper states none, and a prototype's values were known when we chose.
 """
 
 from __future__ import annotations
