@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 
 
 def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
@@ -166,3 +167,68 @@ def fold_in(
             z = 1 / (1 + math.exp(gap))
             u = [x + rate * (z * (a - b) - penalty * x) for x, a, b in zip(u, V[i], V[j], strict=True)]
     return u
+
+
+def skip(words: list[int], k: int) -> int:
+    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`."""
+    chance = [1 - Fraction(2**32 - k, 2**32) ** (i + 1) for i in range(64)]
+    used = [words.pop(0)]
+    if any(int(c * 2**64) == used[0] for c in chance):
+        used += [words.pop(0) for _ in range(31)]
+    u = sum(Fraction(w, 2 ** (64 * (n + 1))) for n, w in enumerate(used))
+    return next((i for i, c in enumerate(chance) if u < c), 64)
+
+
+def flip_profile(profile: list[int], m: int, k: int, words: list[int]) -> list[int]:
+    """The items of a profile over m items after every bit was flipped with probability k / 2^32."""
+    flipped, cell = set(), 0
+    while True:
+        step = skip(words, k)
+        cell += step
+        if cell >= m:
+            return sorted(set(profile) ^ flipped)
+        if step < 64:
+            flipped.add(cell)
+            cell += 1
+
+
+def pair_counts(profiles: list[set[int]], m: int) -> list[list[int]]:
+    return [[sum(i in p and j in p for p in profiles) for j in range(m)] for i in range(m)]
+
+
+def ones_histogram(profiles: list[set[int]], itemset: list[int]) -> list[int]:
+    return [sum(len(p & set(itemset)) == k for p in profiles) for k in range(len(itemset) + 1)]
+
+
+def pattern_counts(profiles: list[set[int]], itemset: list[int]) -> list[int]:
+    counts = [0] * 2 ** len(itemset)
+    for p in profiles:
+        counts[sum(2**b for b, i in enumerate(itemset) if i in p)] += 1
+    return counts
+
+
+def similarities(
+    profiles: list[set[int]], m: int, p: float, minsup: float
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """(cosine, support) of every ordered pair of items that have minsup, by the formulas of the paper."""
+    n, q, w = len(profiles), 1 - p, 2 * p - 1
+    counts = pair_counts(profiles, m)
+    single = [min(max((counts[i][i] - n * q) / w, 0), n) for i in range(m)]
+    found = {}
+    for i in range(m):
+        for j in range(m):
+            if i != j and min(single[i], single[j]) >= minsup:
+                both = (counts[i][j] - q * (counts[i][i] + counts[j][j]) + n * q * q) / w**2
+                both = min(max(both, 0), single[i], single[j])
+                found[i, j] = min(both / (max(single[i], 1) * max(single[j], 1)) ** 0.5, 1), both
+    return found
+
+
+def top_items(
+    history: list[int], similar: dict[tuple[int, int], tuple[float, float]], m: int, top: int, add: bool
+) -> list[int]:
+    scores = {}
+    for j in set(range(m)) - set(history):
+        given = [similar[i, j] for i in history if (i, j) in similar]
+        scores[j] = (sum(sim for sim, _ in given), 0.0) if add else max(given, default=(0.0, 0.0))
+    return sorted((j for j in scores if scores[j][0] > 0), key=lambda j: (-scores[j][0], -scores[j][1], j))[:top]

@@ -106,6 +106,7 @@ class Masking(Mechanism):
     """
 
     by: ClassVar[By] = "user"
+    ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""
@@ -114,6 +115,10 @@ class Masking(Mechanism):
     def plan(self, counts: Any, source: Source) -> Any:
         """What `mask` must know about the whole data."""
         return counts
+
+    def settled(self, plan: Any) -> Masking:
+        """Itself with the parameters that the plan chose: what the manifest names and the guarantee speaks of."""
+        return self
 
     @abstractmethod
     def mask(self, chunk: Interactions, plan: Any, source: Source) -> Masked: ...

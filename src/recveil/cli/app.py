@@ -14,7 +14,10 @@ from recveil.cli.assess import assess
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
 from recveil.cli.measure import measure
+from recveil.cli.recommend import recommend
 from recveil.cli.release import release
+from recveil.cli.reproduce import reproduce
+from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError
 
@@ -27,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, demo, inspect, measure, release, verify):
+for command in (assess, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        Mask,
         Pseudonymise,
         RandomRatings,
     )

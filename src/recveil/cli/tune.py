@@ -1,0 +1,60 @@
+"""recveil tune DATA --with NAME: the parameters that suit these data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.errors import RecveilError, unknown
+
+_FIGURES = (".html", ".svg", ".png")
+
+
+def tune(
+    data: Data,
+    with_: Annotated[str, typer.Option("--with", metavar="NAME", help="A mechanism that can be tuned, such as mask.")],
+    keep: Annotated[
+        str | None, typer.Option(metavar="BOUND", help="A bound that must hold, where one is taken.")
+    ] = None,
+    figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
+    columns: Columns = None,
+    duplicates: Duplicates = "last",
+    as_json: Json = False,
+    seed: Seed = None,
+) -> None:
+    """Find the parameters of a mechanism that suit DATA. It looks at the true data: keep the answer to yourself.
+
+    Example: recveil tune ratings.csv --with mask --figure curve.html
+    """
+    from recveil.tuning import TUNERS
+
+    name = with_.partition(":")[0]
+    if name not in TUNERS:
+        raise unknown("mechanism to tune", name, TUNERS)
+    if figure and not figure.endswith(_FIGURES):
+        raise RecveilError(f"{figure}: a figure is written as {', '.join(_FIGURES)}")
+    rows = read_released(data, columns, duplicates)
+    with progress(f"tune {name}", 1000) as tick:
+        before = 0
+
+        def show(done: int, of: int) -> None:
+            nonlocal before
+            tick(1000 * done // of - before)
+            before = 1000 * done // of
+
+        found = TUNERS[name](rows, keep, seed, show)
+    if figure:
+        if found.chart is None:
+            raise RecveilError(f"there is no figure for {name}")
+        _save(found.chart(), figure)
+        say(f"the curve is in {figure}; it was computed on the true data and is not for publication")
+    answer({"mechanism": name, "spec": found.spec, **found.found}, list(found.lines), as_json)
+
+
+def _save(chart: object, path: str) -> None:
+    try:
+        chart.save(path, **({"inline": True} if path.endswith(".html") else {}))  # type: ignore[attr-defined]
+    except OSError as error:
+        raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None
