@@ -33,7 +33,7 @@ class Effect:
 
 
 def effect(likes: int, dislikes: int, users: int, sign: int, base: str = "e") -> Effect:
-    """The effect of a like (+1) or dislike (-1) on an item with this profile, before the click, by someone new to it."""
+    """The effect of a like (+1) or dislike (-1) by someone new to an item, given its profile before the click."""
     per = unit(base)
     if sign not in (1, -1):
         raise RecveilError(f"a click is a like (1) or a dislike (-1), not {sign}")

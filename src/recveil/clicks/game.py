@@ -1,7 +1,7 @@
-"""The clicking game: confirm, cancel or change each pre-click; strategies, rewards, and whether smart is an equilibrium.
+"""The clicking game: confirm, cancel or change each pre-click; strategies, rewards, and an enumerating Nash check.
 
-All users playing smart is a Nash equilibrium where items are pure, that is from an empty start, provided that changing a
-click costs its person utility whatever it does to the counts. Both matter: see `deviations`.
+All users playing smart is a Nash equilibrium where items are pure, that is from an empty start, provided that changing
+a click costs its person utility whatever it does to the counts. Both matter: see `deviations`.
 """
 
 from __future__ import annotations

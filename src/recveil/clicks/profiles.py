@@ -1,4 +1,4 @@
-"""Item profiles: how many like an item, dislike it, or have not clicked on it. They are public; user profiles are not."""
+"""Item profiles, which are public (how many like, dislike, have not clicked), and what they tell of user profiles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from recveil.data import Floats, Interactions
@@ -64,15 +63,22 @@ class Profiles:
 def clicks(data: Interactions, like: float | None = None) -> Clicks:
     """Ratings of `like` or more as likes, lower ones as dislikes; without ratings every click is a like.
 
-    The default for `like` is the middle of the scale that occurs.
+    A repeated like says nothing new: the first in time counts. Of two ratings one must be chosen before. The default for `like` is the middle of the scale that occurs.
     """
     if not len(data):
         raise RecveilError("there are no clicks")
-    _once(data)
+    pairs = data.user.astype(np.int64) * data.n_items + data.item
+    order = np.lexsort((pairs,) if data.time is None else (data.time, pairs))
+    again = order[1:][np.diff(pairs[order]) == 0]
     if data.rating is None:
         if like is not None:
             raise RecveilError("like needs a rating column, and the data have none: every click counts as a like")
-        return Clicks(data, np.ones(len(data), dtype=np.int8))
+        first = np.ones(len(data), dtype=bool)
+        first[again] = False
+        return Clicks(data if first.all() else data.take(first), np.ones(int(first.sum()), dtype=np.int8))
+    if len(again):
+        who, what = data.users[int(data.user[again[0]])], data.items[int(data.item[again[0]])]
+        raise RecveilError(f"user {who} rated item {what} more than once; a person has one click on an item")
     bound = middle(data) if like is None else like
     if not math.isfinite(bound):
         raise RecveilError(f"like must be a finite number, not {bound}")
@@ -119,29 +125,5 @@ def disclosure(of: Clicks, base: str = "e", against: Profiles | None = None) -> 
     absent = np.log(item.users / least)
     chosen = np.where(of.sign > 0, item.likes[of.data.item], item.dislikes[of.data.item])
     more = np.log(item.users / np.maximum(chosen, 1)) - absent[of.data.item]
-    return (absent.sum() + np.bincount(of.data.user, more, minlength=of.users)) / unit(base)
-
-
-def _once(data: Interactions) -> None:
-    pairs = data.user.astype(np.int64) * data.n_items + data.item
-    order = np.argsort(pairs, kind="stable")
-    again = np.flatnonzero(np.diff(pairs[order]) == 0)
-    if len(again):
-        row = order[again[0]]
-        who, what = data.users[int(data.user[row])], data.items[int(data.item[row])]
-        raise RecveilError(f"user {who} clicked on item {what} more than once; a person has one click on an item")
-
-
-def people(of: Clicks, base: str = "e") -> pl.DataFrame:
-    """One row a person. Disclosure stands beside the number of clicks because it mostly follows it."""
-    liked = of.sign > 0
-    return pl.DataFrame(
-        {
-            "user": of.data.users,
-            "clicks": np.bincount(of.data.user, minlength=of.users),
-            "likes": np.bincount(of.data.user[liked], minlength=of.users),
-            "dislikes": np.bincount(of.data.user[~liked], minlength=of.users),
-            "commonality": commonality(of),
-            "disclosure": disclosure(of, base),
-        }
-    )
+    found: Floats = absent.sum() + np.bincount(of.data.user, more, minlength=of.users)
+    return found / unit(base)

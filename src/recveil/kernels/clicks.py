@@ -1,7 +1,7 @@
 """Effects of a click, in integers: the one place of the formulas. A click adds one to a count of its item's profile.
 
-Before the click, `a` people had clicked with the same sign, `b` with the opposite one, of `n` people in all; the one who
-clicks is not among them. Signs decide zones, and they are exact; logarithms only tell how far.
+Before the click, `a` people had clicked with the same sign, `b` with the opposite one, of `n` people in all; she who
+clicks is in neither. Signs decide zones, and they are exact; logarithms only tell how far.
 """
 
 from __future__ import annotations
