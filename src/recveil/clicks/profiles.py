@@ -63,7 +63,8 @@ class Profiles:
 def clicks(data: Interactions, like: float | None = None) -> Clicks:
     """Ratings of `like` or more as likes, lower ones as dislikes; without ratings every click is a like.
 
-    A repeated like says nothing new: the first in time counts. Of two ratings one must be chosen before. The default for `like` is the middle of the scale that occurs.
+    A repeated like says nothing new: the first in time counts. Of two ratings one must have been chosen before.
+    The default for `like` is the middle of the scale that occurs.
     """
     if not len(data):
         raise RecveilError("there are no clicks")

@@ -17,18 +17,18 @@ TRADE_OFF, SAFE, DANGEROUS, DELETERIOUS, NOBODY = 0, 1, 2, 3, 4  # NOBODY: every
 CONFIRM, CANCEL, CHANGE = 0, 1, 2
 
 
-@njit(inline="always")
+@njit(inline="always", cache=True)
 def _sign(x: Any) -> Any:
     return (x > 0) - (x < 0)
 
 
-@njit(inline="always")
+@njit(inline="always", cache=True)
 def signs(a: Any, b: Any, n: Any) -> Any:
     """Signs of the change in commonality, in disclosure, and in disclosure if the opposite is clicked instead."""
     return _sign(a + 1 - b), _sign(n - 2 * a - b - 1), _sign(n - a - 2 * b - 1)
 
 
-@njit(inline="always")
+@njit(inline="always", cache=True)
 def zone(c: Any, d: Any, r: Any) -> Any:
     """The zone of a click with these signs; no change in commonality is no gain."""
     if c > 0:
@@ -38,13 +38,13 @@ def zone(c: Any, d: Any, r: Any) -> Any:
     return DANGEROUS if r < 0 else DELETERIOUS
 
 
-@njit(inline="always")
+@njit(inline="always", cache=True)
 def gain(a: Any, b: Any, n: Any) -> Any:
     """Change in commonality."""
     return (a + b + 1) * (a + 1 - b) / (n * n)
 
 
-@njit(inline="always")
+@njit(inline="always", cache=True)
 def risk(a: Any, b: Any, n: Any) -> Any:
     """Change in disclosure, in natural logarithms."""
     return log((n - a - b) / (a + 1))

@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_FIRST = np.iinfo(np.int64).min
+
 
 @njit(cache=True, nogil=True)
 def mdav(
@@ -26,43 +28,57 @@ def mdav(
     group = np.full(n, -1, dtype=np.int64)
     centre = np.zeros(n_items, dtype=np.int64)  # sum over the records that are left
     point = np.zeros(n_items, dtype=np.int64)
-    size = np.zeros(n, dtype=np.int64)
+    size, apart = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for u in range(n):
         for p in range(starts[u], starts[u + 1]):
             centre[items[p]] += values[p]
             size[u] += values[p] * values[p]
-    open_ = np.arange(n)
-    found = 0
-    while len(open_) >= 2 * k:
-        m = len(open_)
-        end = open_[np.argmax(m * size[open_] - 2 * _products(starts, items, values, open_, centre))]
-        for again in range(2 if m >= 3 * k else 1):
+    left, found = n, 0
+    while left >= 2 * k:
+        for u in range(n):
+            if group[u] < 0:
+                apart[u] = left * size[u] - 2 * _product(starts, items, values, u, centre)
+        end = _farthest(apart, group)
+        for _ in range(2 if left >= 3 * k else 1):
             for p in range(starts[end], starts[end + 1]):
                 point[items[p]] = values[p]
-            apart = size[open_] - 2 * _products(starts, items, values, open_, point)
+            rank = np.empty(left, dtype=np.int64)
+            at = 0
+            for u in range(n):
+                if group[u] < 0:
+                    apart[u] = size[u] - 2 * _product(starts, items, values, u, point)
+                    rank[at] = apart[u] * n + u if u != end else _FIRST  # in its own group, even among equals
+                    at += 1
             for p in range(starts[end], starts[end + 1]):
                 point[items[p]] = 0
-            rank = apart * n + open_
-            rank[np.searchsorted(open_, end)] = np.iinfo(
-                np.int64
-            ).min  # a record is in its own group, even among equals
-            near = rank <= np.partition(rank, k - 1)[k - 1]
-            for u in open_[near]:
+            rank.sort()
+            for j in range(k):
+                u = end if j == 0 else rank[j] % n
                 group[u] = found
                 for p in range(starts[u], starts[u + 1]):
                     centre[items[p]] -= values[p]
+            left -= k
             found += 1
-            open_, apart = open_[~near], apart[~near]
-            if again == 0:
-                end = open_[np.argmax(apart)]
-    group[open_] = found
+            end = _farthest(apart, group)
+    for u in range(n):
+        if group[u] < 0:
+            group[u] = found
     return group
 
 
 @njit(cache=True, nogil=True)
-def _products(starts: Any, items: Any, values: Any, open_: Any, point: Any) -> Any:
-    found = np.zeros(len(open_), dtype=np.int64)
-    for k in range(len(open_)):
-        for p in range(starts[open_[k]], starts[open_[k] + 1]):
-            found[k] += values[p] * point[items[p]]
+def _product(starts: Any, items: Any, values: Any, u: Any, point: Any) -> Any:
+    found = 0
+    for p in range(starts[u], starts[u + 1]):
+        found += values[p] * point[items[p]]
     return found
+
+
+@njit(cache=True, nogil=True)
+def _farthest(apart: Any, group: Any) -> Any:
+    """The first of the farthest records that are left; -1 where none is."""
+    best = -1
+    for u in range(len(apart)):
+        if group[u] < 0 and (best < 0 or apart[u] > apart[best]):
+            best = u
+    return best
