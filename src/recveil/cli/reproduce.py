@@ -25,8 +25,15 @@ def _mask(folder: Path, told: Progress) -> list[Claim]:
     return reproduce(folder, told)
 
 
+def _clicks(folder: Path, told: Progress) -> list[Claim]:
+    from recveil.reproduce.clicks import reproduce
+
+    return reproduce(folder, told)
+
+
 # Every paper by its short name; each is imported when asked for.
 PAPERS: dict[str, Callable[[Path, Progress], list[Claim]]] = {
+    "clicks": _clicks,
     "mask": _mask,
 }
 
