@@ -52,5 +52,5 @@ def test_every_claim(real_data: Path) -> None:
 
 
 def test_data_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RecveilError, match="ml-100k/ratings.parquet is not in the folder"):
+    with pytest.raises(RecveilError, match=r"ml-100k/ratings\.parquet is not in the folder"):
         reproduce(tmp_path)
