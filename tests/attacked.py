@@ -32,11 +32,11 @@ def people(
 
 
 def published(data: Interactions, seed: int = 0) -> tuple[Interactions, pl.DataFrame]:
-    """The data with new ids alone, and the map."""
+    """The data with new ids alone, in their order, and the map."""
     token = np.random.default_rng(seed).permutation(data.n_users).astype(np.int32)
     names = pl.Series(10_000 + np.arange(data.n_users))
     id_map = pl.DataFrame({"original": data.users, "released": names.gather(token)})
-    return replace(data, user=token[data.user], users=names, time=None), id_map
+    return replace(data, user=token[data.user], users=names), id_map
 
 
 def same(n: int = 150, seed: int = 0) -> Trial:

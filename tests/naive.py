@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from fractions import Fraction
+from itertools import combinations, pairwise
 
 
 def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
@@ -60,6 +61,53 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
     return drawn
 
 
+def discrete_cells(
+    key: bytes, n: int, block: int, low: list[int], high: list[int], law: tuple[int, int, int, int, bool, bool]
+) -> list[int | None]:
+    """Noise for cells 0 .. n - 1; None where the bounds do not decide. law: start, bits, p, q, gaussian, signed."""
+    start, bits, p, q, gaussian, signed = law
+    drawn: list[int | None] = []
+    for first in range(0, n, block):
+        words = chacha_words(key, first // block, 20 * block)
+        cells = range(first, min(first + block, n))
+        drawn += [discrete_value(words, low, high, start, 2**bits, p, q, gaussian, signed) for _ in cells]
+    return drawn
+
+
+def discrete_value(
+    words: list[int],
+    low: list[int],
+    high: list[int],
+    start: int,
+    size: int,
+    p: int,
+    q: int,
+    gaussian: bool,
+    signed: bool,
+) -> int | None:
+    while True:
+        u = words.pop(0)
+        surely = [j for j in range(len(low)) if u < low[j] and (j == 0 or u >= high[j - 1])]
+        if not surely:
+            return None
+        y = start + surely[0] * size
+        rest = words.pop(0) if signed or size > 1 else 0
+        x, negative = y + rest % size, signed and rest >= 2**63
+        if negative and x == 0:
+            continue
+        above = x * x - y * y if gaussian else x - y
+        if above == 0 or exp_coin(words, p * above, q):
+            return -x if negative else x
+
+
+def exp_coin(words: list[int], p: int, q: int) -> bool:
+    """Heads with probability exp(-p / q): the parity of the first k whose coin of probability (p / q) / k fails."""
+    k = 1
+    while below(words, q) < p and (k == 1 or below(words, k) == 0):
+        k += 1
+    return k % 2 == 1
+
+
 def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
     """The largest cosine of each query to any record."""
     return [max([cosine(q, r) for r in records], default=0.0) for q in queries]
@@ -98,6 +146,114 @@ def eccentricity(scores: list[float]) -> float:
     mean = sum(scores) / len(scores)
     deviation = math.sqrt(sum((s - mean) ** 2 for s in scores) / len(scores))
     return (top - second) / deviation if deviation else 0.0
+
+
+def bounded_counts(
+    baskets: list[list[int]], kept: list[int], edges: list[int], pair_share: int, length_share: int, unit: int
+) -> tuple[dict[int, int], dict[tuple[int, int], int], dict[int, int], dict[tuple[int, int], int]]:
+    """Items, pairs, lengths and transitions of baskets, every basket with an integer norm of at most `unit` in each."""
+    items: dict[int, int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+    lengths: dict[int, int] = {}
+    moves: dict[tuple[int, int], int] = {}
+    for basket in baskets:
+        once = list(dict.fromkeys(basket))
+        for i in once:
+            items[i] = items.get(i, 0) + math.isqrt(unit * unit // len(once))
+        inside = [kept.index(i) for i in once if i in kept]
+        if len(inside) < 2:
+            continue
+        kind = max(j for j, edge in enumerate(edges) if edge <= len(inside))
+        lengths[kind] = lengths.get(kind, 0) + math.isqrt(length_share)
+        both = list(combinations(sorted(inside), 2))
+        for pair in both:
+            pairs[pair] = pairs.get(pair, 0) + math.isqrt(pair_share // len(both))
+        for move in pairwise(inside):
+            moves[move] = moves.get(move, 0) + math.isqrt(unit * unit // (len(inside) - 1))
+    return items, pairs, lengths, moves
+
+
+def pick(words: list[int], cumulated: list[int]) -> int:
+    u = words.pop(0) >> 32
+    return min(sum(c <= u for c in cumulated), len(cumulated) - 1)
+
+
+def walk_basket(words: list[int], size: int, first: list[int], rows: list[list[int]]) -> list[int]:
+    basket: list[int] = []
+    while len(basket) < size:
+        tries = 0
+        while True:
+            if not basket or tries >= 20:
+                new = pick(words, first) if tries < 60 else below(words, len(first))
+            else:
+                new = pick(words, rows[basket[below(words, len(basket))]])
+            tries += 1
+            if new not in basket:
+                break
+        basket.append(new)
+    return basket
+
+
+def pair_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
+    """Half the weighted squares of (pair counts of the baskets - target)."""
+    m = len(target)
+    counts = [[0.0] * m for _ in range(m)]
+    for basket in baskets:
+        for a, b in combinations(basket, 2):
+            for i, j in ((a, b), (b, a)):
+                counts[i][j] += 1 / math.sqrt(len(basket) * (len(basket) - 1) / 2)
+    cells = [(i, j) for i in range(m) for j in range(m) if i < j]
+    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+
+
+def swap_items(
+    key: bytes, baskets: list[list[int]], target: list[list[float]], first: list[int], rows: list[list[int]],
+    softness: float, sweeps: int,
+) -> list[list[int]]:  # fmt: skip
+    """A proposal is accepted if the whole error, computed anew, falls."""
+    baskets = [list(b) for b in baskets]
+    for sweep in range(sweeps):
+        for k, basket in enumerate(baskets):
+            words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
+            for at in range(len(basket) if len(basket) > 1 else 0):
+                if (words.pop(0) >> 11) * 2.0**-53 < 0.8:
+                    other = below(words, len(basket) - 1)
+                    new = pick(words, rows[basket[other if other < at else other + 1]])
+                else:
+                    new = pick(words, first)
+                if new in basket:
+                    continue
+                before, old = pair_error(baskets, target, softness), basket[at]
+                basket[at] = new
+                if pair_error(baskets, target, softness) >= before:
+                    basket[at] = old
+    return baskets
+
+
+def move_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
+    m = len(target)
+    counts = [[0.0] * m for _ in range(m)]
+    for basket in baskets:
+        for a, b in pairwise(basket):
+            counts[a][b] += 1 / math.sqrt(len(basket) - 1)
+    cells = [(i, j) for i in range(m) for j in range(m)]
+    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+
+
+def swap_order(
+    key: bytes, baskets: list[list[int]], target: list[list[float]], softness: float, sweeps: int
+) -> list[list[int]]:
+    baskets = [list(b) for b in baskets]
+    for sweep in range(sweeps):
+        for k, basket in enumerate(baskets):
+            words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
+            for _ in range(len(basket) if len(basket) > 1 else 0):
+                i, j = below(words, len(basket)), below(words, len(basket))
+                before = move_error(baskets, target, softness)
+                basket[i], basket[j] = basket[j], basket[i]
+                if move_error(baskets, target, softness) >= before:
+                    basket[i], basket[j] = basket[j], basket[i]
+    return baskets
 
 
 def sybil(records: list[Profile], known: Profile, cosine: bool, rounds: int, top: int) -> list[int]:
@@ -232,6 +388,199 @@ def top_items(
         given = [similar[i, j] for i in history if (i, j) in similar]
         scores[j] = (sum(sim for sim, _ in given), 0.0) if add else max(given, default=(0.0, 0.0))
     return sorted((j for j in scores if scores[j][0] > 0), key=lambda j: (-scores[j][0], -scores[j][1], j))[:top]
+
+
+def uniform(words: list[int]) -> float:
+    return (words.pop(0) >> 11) * 2.0**-53
+
+
+def drawn(cumulated: list[float], words: list[int]) -> int:
+    u = uniform(words)
+    return next((k for k, c in enumerate(cumulated) if u < c), len(cumulated) - 1)
+
+
+def weights(moves: list[int], CVS: list[list[int]], memory: list[int], taken: set[int]) -> list[int]:
+    """Of every item: how often it comes next by `moves`, times CVS with each item in memory; 0 for those taken."""
+    return [0 if x in taken else math.prod([w, *(CVS[c][x] for c in memory)]) for x, w in enumerate(moves)]
+
+
+def next_item(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    here: int,
+    memory: list[int],
+    taken: set[int],
+    words: list[int],
+) -> int | None:
+    """One step of a memory biased walk: a block is drawn by its bound, weighed, and drawn again if that fails."""
+    for forgotten in range(len(memory) + 1):
+        kept = memory[forgotten:]
+        exact = weights(DS[here], CVS, kept, taken)
+        shares = [
+            sum(DS[here][x] for x in block) * math.prod(max((CVS[c][x] for x in block), default=0) for c in kept)
+            for block in blocks
+        ]
+        while sum(shares) > 0:
+            rest = uniform(words) * sum(shares)
+            lanes = [b for lane in range(4) for b in range(lane, len(blocks), 4)]
+            while rest >= shares[lanes[0]]:
+                rest -= shares[lanes.pop(0)]
+            b = lanes[0]
+            for x in blocks[b]:
+                rest -= exact[x]
+                if rest < 0:
+                    return x
+            shares[b] = sum(exact[x] for x in blocks[b])
+    for forgotten in range(len(memory) + 1):
+        exact = weights(CVS[here], CVS, memory[forgotten:], taken)
+        if sum(exact) > 0:
+            goal = uniform(words) * sum(exact)
+            return next(x for x in range(len(exact)) if sum(exact[: x + 1]) > goal)
+    return None
+
+
+def next_law(DS: list[list[int]], CVS: list[list[int]], here: int, memory: list[int], taken: set[int]) -> list[float]:
+    """The same step by its definition: the probability of every item."""
+    for moves in (DS[here], CVS[here]):
+        for forgotten in range(len(memory) + 1):
+            exact = weights(moves, CVS, memory[forgotten:], taken)
+            if sum(exact) > 0:
+                return [w / sum(exact) for w in exact]
+    return [0.0] * len(DS)
+
+
+def memory_walk(
+    DS: list[list[int]],
+    CVS: list[list[int]],
+    blocks: list[list[int]],
+    clickstreams: list[list[int]],
+    laws: tuple[list[float], list[float], list[float], bool],
+    sliding: bool,
+    repeats: bool,
+    words: list[int],
+) -> list[int]:
+    """A whole stream: its user, where her profile ends, the memory, the hops, and the walk."""
+    clicks = clickstreams[below(words, len(clickstreams))]
+    end_law, memory_law, hops_law, to_length = laws
+    end = min(max(drawn(end_law, words), 1), len(clicks)) if end_law else below(words, len(clicks)) + 1
+    m = drawn(memory_law, words)
+    walk = clicks[max(0, end - 1 - m) : end]
+    profile = walk[:-1]
+    hops = drawn(hops_law, words)
+    for _ in range(max(1, hops - len(walk)) if to_length else hops):
+        memory = walk[max(0, len(walk) - 1 - m) : -1] if sliding else profile
+        x = next_item(DS, CVS, blocks, walk[-1], memory, set() if repeats else set(walk), words)
+        if x is None:
+            break
+        walk = [*walk, x]
+    return walk
+
+
+def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
+    """Of each column the greatest scalar product with which it is among the k nearest of another, -inf below floor."""
+    columns = list(zip(*matrix, strict=True))
+    found = [float("-inf")] * len(columns)
+    for i, mine in enumerate(columns):
+        near = []
+        for j, other in enumerate(columns):
+            similarity = round(sum(a * b for a, b in zip(mine, other, strict=True)), 12)
+            if j != i and similarity != 0 and similarity >= floor:
+                near.append((-similarity, j))
+        for similarity, j in sorted(near)[:k]:
+            found[j] = max(found[j], -similarity)
+    return found
+
+
+def shuffle_per_group(
+    starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
+) -> list[float]:
+    shuffled = list(values)
+    for g, number in enumerate(keys):
+        group = shuffled[starts[g] : starts[g + 1]]
+        words = chacha_words(key, number, 2 * len(group) + 8)
+        for last in range(len(group) - 1, 0, -1):
+            if not fixed[g]:
+                other = below(words, last + 1)
+                group[last], group[other] = group[other], group[last]
+        shuffled[starts[g] : starts[g + 1]] = group
+    return shuffled
+
+
+def bpr_steps(
+    history: list[list[int]],
+    U: list[list[float]],
+    V: list[list[float]],
+    bias: list[float],
+    steps: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """BPR-MF, as Rendle et al. write it down: theta += rate (sigmoid(-x) dx/dtheta - penalty theta)."""
+    U, V, bias = [list(u) for u in U], [list(v) for v in V], list(bias)
+    cells = [(u, i) for u, items in enumerate(history) for i in items]
+    for _ in range(steps):
+        u, i = cells[below(words, len(cells))]
+        j = below(words, len(V))
+        if j in history[u]:
+            continue
+        x = bias[i] - bias[j] + sum(a * (b - c) for a, b, c in zip(U[u], V[i], V[j], strict=True))
+        z = 1 / (1 + math.exp(x))
+        mine, liked, other = U[u], V[i], V[j]
+        U[u] = [a + rate * (z * (b - c) - penalty * a) for a, b, c in zip(mine, liked, other, strict=True)]
+        V[i] = [b + rate * (z * a - penalty * b) for a, b in zip(mine, liked, strict=True)]
+        V[j] = [c + rate * (-z * a - penalty * c) for a, c in zip(mine, other, strict=True)]
+        bias[i] += rate * (z - penalty * bias[i])
+        bias[j] += rate * (-z - penalty * bias[j])
+    return U, V, bias
+
+
+def machine_steps(
+    history: list[list[int]],
+    features: list[list[float]],
+    U: list[list[float]],
+    V: list[list[float]],
+    bias: list[float],
+    steps: int,
+    rate: float,
+    penalty: float,
+    words: list[int],
+) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """BPR on a factorisation machine over (item, amounts of features); gradients by the formula of Rendle's machine."""
+    U, V, bias = [list(u) for u in U], [list(v) for v in V], list(bias)
+    cells = [(u, i) for u, items in enumerate(history) for i in items]
+    n = len(features)
+
+    def inputs(item: int) -> dict[int, float]:
+        return {item: 1.0} | {n + f: x for f, x in enumerate(features[item]) if x}
+
+    def score(u: list[float], item: int) -> float:
+        vectors = [(1.0, u)] + [(x, V[row]) for row, x in inputs(item).items()]
+        total = sum(x * bias[row] for row, x in inputs(item).items())
+        for a in range(len(vectors)):
+            for b in range(a):
+                (x, v), (y, w) = vectors[a], vectors[b]
+                total += x * y * sum(p * q for p, q in zip(v, w, strict=True))
+        return total
+
+    for _ in range(steps):
+        u, i = cells[below(words, len(cells))]
+        j = below(words, n)
+        if j in history[u]:
+            continue
+        z = 1 / (1 + math.exp(score(U[u], i) - score(U[u], j)))
+        mine = U[u]
+        sums = {t: [sum(x * V[row][f] for row, x in inputs(t).items()) for f in range(len(mine))] for t in (i, j)}
+        U[u] = [a + rate * (z * (b - c) - penalty * a) for a, b, c in zip(mine, sums[i], sums[j], strict=True)]
+        for item, towards in ((i, z), (j, -z)):
+            for row, x in inputs(item).items():
+                V[row] = [
+                    v + rate * (towards * x * (a + t - x * v) - penalty * v)
+                    for v, a, t in zip(V[row], mine, sums[item], strict=True)
+                ]
+                bias[row] += rate * (towards * x - penalty * bias[row])
+    return U, V, bias
 
 
 def click_information(column: list[int]) -> list[Fraction]:

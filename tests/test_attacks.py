@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -171,3 +172,14 @@ def test_bayes_beats_belief_on_flipped_bits() -> None:
     found = {m.params["attacker"]: m for m in reconstruction(subject, rng)}
     assert found["bayes"].low > found["released"].high
     assert "probability 0.8" in found["bayes"].note
+
+
+@pytest.mark.data
+def test_three_in_ten_strangers_resemble_somebody(real_data: Path) -> None:
+    """Yahoo sample: of people who are not in the data 30% have a cosine of .7 or more with somebody who is."""
+    frame = pl.read_parquet(real_data / "yahoo-music-mbrw" / "ratings.parquet")
+    data = from_ids(frame["user"], frame["item"])
+    order = np.random.default_rng(0).permutation(data.n_users)
+    train, held = data.take_users(order[:8999]), data.take_users(order[8999:])
+    share = nearest(Trial(train, train, holdout=held), np.random.default_rng(0), targets=500)[0]
+    assert share.value == 1.0 and share.control == pytest.approx(0.30, abs=0.015)

@@ -128,10 +128,18 @@ def test_a_full_disk_leaves_nothing(ratings: Path, tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if "out" in p.name]
 
 
-def test_the_demo_makes_and_verifies_releases(recveil: Run, tmp_path: Path) -> None:
+def test_the_demo_protects_attacks_compares_and_reports(
+    recveil: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recveil.cli.demo.SAMPLE", "films?users=150")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = recveil("demo", "-o", "demo", json_answer=True)
-    assert {"pseudonymise", "random-ratings"} <= {b["manifest"]["mechanism"] for b in found["bundles"]}
-    assert recveil("verify", tmp_path / "demo" / "pseudonymise").returncode == 0
+    assert {b["manifest"]["mechanism"] for b in found["bundles"]} >= {"pseudonymise", "random-ratings"}
+    assert [m["spec"].partition(":")[0] for m in found["mechanisms"]] == [
+        b["manifest"]["mechanism"] for b in found["bundles"]
+    ]
+    assert recveil("verify", tmp_path / "demo" / "bundles" / "pseudonymise").returncode == 0
+    assert "<h1>" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.data

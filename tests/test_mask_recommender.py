@@ -194,6 +194,9 @@ def test_recommend_tune_and_release_commands(recveil: Callable[..., Any], tmp_pa
     user, _, items = lines[0].partition("\t")
     assert user == "0" and items.count(",") <= 1
     recveil("release", "clicks.csv", "--with", "mask:p=0.9", "-o", "out")
+    recveil("release", "clicks.csv", "--with", "mask:p=0.9", "-o", "sets", "--format", "itemsets", "--seed", 1)
+    recveil("verify", "sets")
+    assert (tmp_path / "sets" / "data.itemsets").read_text().count("\n") == 200
     promise = json.loads((tmp_path / "out" / "manifest.json").read_text())["guarantee"]
     assert (promise["status"], promise["unit"]) == ("proved", "bit")
 

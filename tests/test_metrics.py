@@ -58,6 +58,7 @@ def test_a_metric_is_best_where_nothing_was_changed(name: str, unchanged: dict[s
     assert found
     best = {"lift": 1.0, "damage": 0.0, "agreement": 1.0, "latent": 1.0, "popularity": 1.0}
     best |= {"DS rows": 1.0, "CVS rows": 1.0, "session length": 0.0, "repeat rate": 0.0}
+    best |= {"hiding": 0.0, "hiding per user": 0.0, "users with nothing hidden": 1.0, "user mean correlation": 1.0}
     by_source: dict[tuple[object, ...], set[float]] = {}
     for m in found:
         assert m.low <= m.value <= m.high and m.n > 0

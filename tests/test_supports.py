@@ -13,8 +13,8 @@ import pytest
 from recveil.columns import Columns, columns, empty
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.formats import read
-from recveil.itemsets import association_rules, frequent_itemsets, itemset_lines, write_itemsets
+from recveil.formats import read, write
+from recveil.itemsets import association_rules, frequent_itemsets
 from recveil.kernels.chacha import stream
 from recveil.kernels.flips import flip_cells, skip_table
 from recveil.kernels.popcount import ones_histograms, pair_counts, pattern_counts, stripe_counts
@@ -190,10 +190,18 @@ def test_bad_requests_are_one_line() -> None:
             request()
 
 
-def test_itemset_lines(tmp_path: Path) -> None:
-    data = from_ids(pl.Series(["b", "a", "b", "b"]), pl.Series([3, 1, 2, 3]))
-    assert list(itemset_lines(data)) == ["a\t1", "b\t2,3"]
-    write_itemsets(data, tmp_path / "sets.txt")
-    assert (tmp_path / "sets.txt").read_text() == "a\t1\nb\t2,3\n"
+def test_itemset_files(tmp_path: Path) -> None:
+    data = from_ids(pl.Series(["b", "a", "b", "b"]), pl.Series([3, 10, 2, 3]))
+    path = tmp_path / "clicks.itemsets"
+    write(data, path)
+    assert path.read_text() == "a\t10\nb\t2,3\n"
+    assert read(path).frame().rows() == [("a", 10), ("b", 2), ("b", 3)]
+    with pytest.raises(RecveilError, match="the data have rating too"):
+        write(from_ids(pl.Series([1]), pl.Series([1]), rating=np.ones(1)), path)
     with pytest.raises(RecveilError, match="comma"):
-        list(itemset_lines(from_ids(pl.Series(["a"]), pl.Series(["x,y"]))))
+        write(from_ids(pl.Series(["a"]), pl.Series(["x,y"])), path)
+    for text, fault in (("a\t1\nb\t \n", "line 2: user 'b' has an empty profile"), ("a 1\n", "line 1: no tab"),
+                        ("a\t1\n\nb\t2,,3\n", "line 3: item is empty"), ("\n\n", "empty")):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(RecveilError, match=fault):
+            read(path)

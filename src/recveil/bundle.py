@@ -24,7 +24,7 @@ from recveil.formats import read, write
 from recveil.guarantee import Guarantee
 from recveil.release import Release
 
-Format = Literal["parquet", "csv", "inter"]
+Format = Literal["parquet", "csv", "inter", "itemsets"]
 MANIFEST, CARD = "manifest.json", "README.md"
 
 

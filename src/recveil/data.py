@@ -137,8 +137,11 @@ class Interactions:
         """Rows grouped `by` user (in time order) or by item (raters in the order of their ids)."""
         if by == "user":
             return self.ordered()
-        rows = self.take(group(self.user, self.n_users)[1])
-        return rows.take(group(rows.item, rows.n_items)[1])
+        step = np.diff(self.item)
+        if np.all((step > 0) | ((step == 0) & (self.user[1:] >= self.user[:-1]))):
+            return self
+        by_user = group(self.user, self.n_users)[1]
+        return self.take(by_user[group(self.item[by_user], self.n_items)[1]])
 
     def chunks(self, by: By, rows: int) -> Iterator[Interactions]:
         """Pieces of about `rows` rows, grouped `by` user or item, each user (item) whole in one of them."""
@@ -222,17 +225,16 @@ def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]
 def code(ids: pl.Series) -> tuple[Codes, pl.Series]:
     """Integer codes of ids (64-bit integers or strings), and the sorted vocabulary that they index."""
     if ids.dtype.is_integer() and len(ids):
-        chunks = [chunk.to_numpy() for chunk in ids.get_chunks() if len(chunk)]  # to join them would take longer
-        low, high = min(int(c.min()) for c in chunks), max(int(c.max()) for c in chunks)
-        if high - low <= 4 * len(ids) + 65536:
+        values = ids.to_numpy()
+        low, high = int(values.min()), int(values.max())
+        if high - low <= 4 * len(values) + 65536:
             base = 0 if 0 <= low <= 65536 else low  # ids from about 0 on can serve as indices as they are
-            chunks = [c - c.dtype.type(base) for c in chunks] if base else chunks
+            indices = values - values.dtype.type(base) if base else values
             present = np.zeros(high - base + 1, dtype=bool)
-            for chunk in chunks:
-                present[chunk] = True
+            present[indices] = True
             codes = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            vocabulary = np.flatnonzero(present).astype(chunks[0].dtype) + chunks[0].dtype.type(base)
-            return np.concatenate([codes[chunk] for chunk in chunks]), pl.Series(vocabulary)
+            vocabulary = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(base)
+            return codes[indices], pl.Series(vocabulary)
     seen = ids.to_arrow().dictionary_encode()  # in the order of appearance: only the few distinct ids are sorted
     distinct = pl.Series(seen.dictionary)
     vocabulary = distinct.sort()

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.columns import Columns
-from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.supports import check_length, check_p, itemset_support
 
@@ -90,28 +88,6 @@ def required(minsup: float, n_users: int) -> float:
     if not minsup > 0:
         raise RecveilError(f"minsup must be a share in (0, 1) or a number of users from 1 on, not {minsup:g}")
     return minsup * n_users if minsup < 1 else float(minsup)
-
-
-def itemset_lines(data: Interactions) -> Iterator[str]:
-    """The paper's storage form, a line for each user: userid, tab, itemid1,itemid2,... (items in the order of ids)."""
-    for name, kind in (("user", data.users), ("item", data.items)):
-        bad = next((i for i in kind.to_list() if any(c in str(i) for c in "\t,\n\r")), None)
-        if bad is not None:
-            raise RecveilError(f"{name} id {bad!r} has a tab, comma or line break, which the itemset form cannot hold")
-    matrix = data.matrix(binary=True)
-    matrix.sort_indices()
-    users, items = data.users.to_list(), [str(i) for i in data.items.to_list()]
-    for u in np.flatnonzero(np.diff(matrix.indptr)):
-        yield f"{users[u]}\t{','.join(items[i] for i in matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]])}"
-
-
-def write_itemsets(data: Interactions, path: str | Path) -> None:
-    """The data as itemset lines in a file."""
-    try:
-        with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in itemset_lines(data))
-    except OSError as error:
-        raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _keep(data: Columns, candidates: NDArray[np.int32], p: float, least: float) -> dict[Itemset, Support]:

@@ -19,8 +19,10 @@ from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
+from recveil.metrics import METRICS
+from recveil.splits import before_and_after
 
-MEASURES: dict[str, Measure] = {**ATTACKS}
+MEASURES: dict[str, Measure] = {**ATTACKS, **METRICS}
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,10 @@ def prepare(
     train = data.take_users(~named)
     if not len(train):
         raise RecveilError("every person of the data is in the holdout: nobody is left to be measured")
-    subject = _mapped(trial(train, released, holdout=holdout.compact(), id_map=id_map))
+    strangers = holdout.compact()
+    query, result = before_and_after(strangers, np.random.default_rng(0))
+    parts = {"holdout": strangers, "query": query, "result": result}
+    subject = _mapped(trial(train, released, id_map=id_map, **parts))
     if id_map is not None and (inside := set(id_map["original"].cast(pl.String)) & set(holdout.users.cast(pl.String))):
         raise RecveilError(f"{len(inside)} of the holdout users are in the release, according to its id map")
     if id_map is None and (n := _released_unchanged(subject)):

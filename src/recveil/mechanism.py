@@ -13,6 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar
 
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import By, Interactions, Kind
 from recveil.errors import RecveilError
@@ -125,16 +126,20 @@ class Masking(Mechanism):
 
 
 class Synthesis(Mechanism):
-    """Rounds of count and publish, then draw. `published` grows by one entry each round."""
+    """Rounds of count and publish, then draw. `published` grows by one entry each round: named arrays.
+
+    `drawing` names the parameters that concern `draw` alone: the same statistics serve for other values of them.
+    """
 
     rounds: ClassVar[int] = 1
+    drawing: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
         """Statistics of this round with every user's contribution bounded; they add with `+`."""
 
     @abstractmethod
-    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Any:
+    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Mapping[str, NDArray[Any]]:
         """The round's statistics with noise: the only thing that later steps see."""
 
     @abstractmethod
@@ -145,7 +150,7 @@ class Synthesis(Mechanism):
 def check(owner: str, f: Field[Any], value: Any) -> None:
     """One parameter against its rule."""
     rule = f.metadata.get("rule")
-    if rule is None:
+    if rule is None or (value is None and f.default is None):
         return
     allowed = value in rule
     if not allowed:

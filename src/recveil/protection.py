@@ -7,7 +7,8 @@ digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -106,7 +107,8 @@ def choose_p(
         n, m = max(n, true.n_users), max(m, true.n_items)
         density += float(true.singles.sum()) / (true.n_users * true.n_items) / repeats
         so_far = repeat * len(grid)
-        curves += _curve(true, grid, reconstructed, draw, partial(_told, progress, so_far, repeats * len(grid)))
+        with _few_threads(true):
+            curves += _curve(true, grid, reconstructed, draw, partial(_told, progress, so_far, repeats * len(grid)))
     ratio, shield, error = curves / repeats
     best = int(np.argmax(ratio))
     near = np.flatnonzero(ratio >= 0.99 * ratio[best])
@@ -122,6 +124,20 @@ def choose_p(
         m,
         density,
     )
+
+
+@contextmanager
+def _few_threads(sample: Columns) -> Iterator[None]:
+    """One thread for small samples, where waking the others takes longer than the work."""
+    import numba
+
+    before = numba.get_num_threads()
+    try:
+        if sample.bits.size * sample.n_items < 1 << 26:
+            numba.set_num_threads(1)
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def _told(progress: Callable[[int, int], None], before: int, of: int, done: int) -> None:

@@ -54,6 +54,14 @@ def vertical(data: Interactions, share: float) -> Split:
     return _split(data, _position(data) < np.clip(wanted, 1, np.maximum(length - 1, 1))[data.user])
 
 
+def before_and_after(people: Interactions, rng: np.random.Generator) -> Split:
+    """The first half of what each person did, shown to a recommender, and the rest, which it should find.
+
+    Without times the halves are random: the order of a file may say nothing.
+    """
+    return vertical(people if people.time is not None else people.take(rng.permutation(len(people))), 0.5)
+
+
 def time_cut(data: Interactions, share: float) -> Split:
     """What happened until the moment by which the `share` of all interactions had happened; what came later."""
     last = _count(share, len(data), "rows") - 1

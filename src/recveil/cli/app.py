@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from recveil.cli.assess import assess
+from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
+from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
 from recveil.cli.measure import measure
@@ -31,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, clicks, demo, inspect, measure, recommend, release, reproduce, tune, verify):
+for command in (assess, audit, clicks, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""recveil assess DATA: how exposed are these people?"""
+"""recveil assess DATA: how exposed are these people, and which mechanisms fit?"""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ def assess(
     levels = tuple(numbers(known)) if known else None
     import secrets
 
+    from recveil.advice import advise
     from recveil.assessment import assess as look
 
-    found = look(read_data(data, columns), seed=secrets.randbits(63) if seed is None else seed, known=levels)
+    rows = read_data(data, columns)
+    found = look(rows, seed=secrets.randbits(63) if seed is None else seed, known=levels)
+    advice = advise(rows)
+    found["advice"] = [a.record() for a in advice]
     lines = [
         f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} people, {found['items']:,} items",
         *found["words"],
@@ -38,4 +42,5 @@ def assess(
     if found["riskiest_users"]:
         named = ", ".join(str(r["user"]) for r in found["riskiest_users"])
         lines.append(f"riskiest (for you alone): {named}")
+    lines += ["", "mechanisms for these data:", *(f"  {a.mechanism}: {a.why}" for a in advice if a.fits)]
     answer(found, lines, as_json)

@@ -2,39 +2,71 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, say
+from recveil.cli.arguments import Json, Seed, answer, progress, say
+
+SAMPLE = "films"
 
 
 def demo(
-    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundles go.")] = "demo",
+    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where bundles and report go.")] = "demo",
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
-    """The main job on a generated sample: protect it in several ways, verify, and show what came out.
+    """The main job on a generated sample: assess it, protect it in every way that fits, attack, compare, report.
 
     Example: recveil demo -o demo
     """
-    from pathlib import Path
-
+    from recveil.advice import fitting
+    from recveil.assessment import assess
     from recveil.bundle import load, save
+    from recveil.cache import user_cache
+    from recveil.cli.compare import words_of, write
+    from recveil.compare import Plan, compare, measures
     from recveil.release import release
+    from recveil.report.text import text
     from recveil.samples import sample
     from recveil.spec import parse
 
-    data = sample("films")
-    say(f"sample:films: {len(data):,} ratings of {data.n_items:,} films by {data.n_users:,} viewers")
-    lines = [f"{'bundle':<24} {'rows':>8} {'viewers':>8}  guarantee"]
+    begin = perf_counter()
+    folder = Path(out)
+    data = sample(SAMPLE)
+    say(f"sample:{SAMPLE}: {len(data):,} ratings of {data.n_items:,} films by {data.n_users:,} viewers")
+
+    say("\n1. assess: what if only the ids were replaced?")
+    exposed = assess(data, seed=seed or 0)
+    for line in exposed["words"]:
+        say(f"   {line}")
+
+    specs = fitting(data)
+    say(f"\n2. protect: {len(specs)} mechanisms fit these data")
     bundles = []
-    for spec in ("pseudonymise", "random-ratings"):
-        directory = Path(out) / spec
+    for spec in specs:
+        directory = folder / "bundles" / spec.partition(":")[0]
         save(release(data, parse(spec), seed=seed), directory, force=True)
-        manifest = load(directory).manifest
+        manifest = load(directory).manifest  # loading verifies
         bundles.append({"bundle": str(directory), "verified": True, "manifest": manifest})
-        promise = f"{manifest['guarantee']['status']}: {manifest['guarantee']['sentence']}"
-        lines.append(f"{directory!s:<24} {manifest['rows']:>8,} {manifest['users']:>8,}  {promise}")
-    lines.append(f"Each bundle was written and verified. Look at {bundles[0]['bundle']}/README.md")
-    answer({"bundles": bundles}, lines, as_json)
+        say(f"   {directory!s}: {manifest['rows']:,} rows, promise: {manifest['guarantee']['status']}; verified")
+
+    say("\n3. attack and compare, with the quick referees")
+    plan = Plan(seed or 0, quick=True)
+    with progress("comparing", len(specs) * (len(measures(plan)) + 1)) as tick:
+        report = compare(
+            data,
+            specs,
+            plan,
+            cache=user_cache(),
+            step=lambda _: tick(1),
+            source=f"sample:{SAMPLE}",
+            words=words_of(f"sample:{SAMPLE}"),
+        )
+    page = folder / "report.html"
+    write(report, page)
+    lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s. Look at {page} in a browser,"]
+    lines.append(f"and at {bundles[0]['bundle']}/README.md, the card of a bundle.")
+    answer({**report.record(), "report": str(page), "bundles": bundles, "assess": exposed}, lines, as_json)

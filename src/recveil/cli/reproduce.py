@@ -25,6 +25,18 @@ def _mask(folder: Path, told: Progress) -> list[Claim]:
     return reproduce(folder, told)
 
 
+def _mbrw(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
+    from recveil.reproduce.mbrw import reproduce
+
+    return reproduce(folder, told, figures)
+
+
+def _shuffle_nnn(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
+    from recveil.reproduce.shuffle_nnn import reproduce
+
+    return reproduce(folder, told, figures)
+
+
 def _clicks(folder: Path, told: Progress) -> list[Claim]:
     from recveil.reproduce.clicks import reproduce
 
@@ -32,15 +44,21 @@ def _clicks(folder: Path, told: Progress) -> list[Claim]:
 
 
 # Every paper by its short name; each is imported when asked for.
-PAPERS: dict[str, Callable[[Path, Progress], list[Claim]]] = {
+PAPERS: dict[str, Callable[..., list[Claim]]] = {
     "clicks": _clicks,
     "mask": _mask,
+    "mbrw": _mbrw,
+    "shuffle-nnn": _shuffle_nnn,
 }
+DRAWN = ("mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
 
 
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")],
     data: Annotated[str | None, typer.Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
+    figures: Annotated[
+        str | None, typer.Option(metavar="DIR", help=f"Draw the figures there ({', '.join(DRAWN)}).")
+    ] = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
@@ -50,6 +68,8 @@ def reproduce(
     """
     if paper not in PAPERS:
         raise unknown("paper", paper, PAPERS)
+    if figures and paper not in DRAWN:
+        raise RecveilError(f"no figures are drawn for {paper}; leave --figures out")
     folder = data or os.environ.get("RECVEIL_DATA")
     if not folder:
         raise RecveilError("reproduce needs the data sets: give their folder with --data DIR, or in RECVEIL_DATA")
@@ -63,7 +83,7 @@ def reproduce(
             tick(1000 * done // of - before)
             before = 1000 * done // of
 
-        claims = PAPERS[paper](Path(folder), show)
+        claims = PAPERS[paper](Path(folder), show, *([Path(figures)] if figures else []))
     answer({"paper": paper, "claims": [c.record() for c in claims]}, _lines(claims), as_json)
 
 

@@ -14,9 +14,9 @@ _FIGURES = (".html", ".svg", ".png")
 
 def tune(
     data: Data,
-    with_: Annotated[str, typer.Option("--with", metavar="NAME", help="A mechanism that can be tuned, such as mask.")],
+    with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="A mechanism that can be tuned, such as mask.")],
     keep: Annotated[
-        str | None, typer.Option(metavar="BOUND", help="A bound that must hold, where one is taken.")
+        str | None, typer.Option(metavar="BOUND", help="Such as agreement>=0.8, hiding>=0.5 or linkage@8<=0.1.")
     ] = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
     columns: Columns = None,
@@ -44,7 +44,7 @@ def tune(
             tick(1000 * done // of - before)
             before = 1000 * done // of
 
-        found = TUNERS[name](rows, keep, seed, show)
+        found = TUNERS[name](rows, with_, keep, seed, show)
     if figure:
         if found.chart is None:
             raise RecveilError(f"there is no figure for {name}")

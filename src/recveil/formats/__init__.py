@@ -1,7 +1,7 @@
 """Files and frames <-> Interactions.
 
 Read: csv, tsv, parquet, jsonl, MovieLens (u.data, ratings.dat, ratings.csv), RecBole .inter, HetRec .dat, each also
-as .gz or .zst; polars, pandas and arrow frames; scipy CSR. Written: parquet, csv, .inter.
+as .gz or .zst; polars, pandas and arrow frames; scipy CSR; user itemsets. Written: parquet, csv, .inter, .itemsets.
 Whatever is wrong with an input comes out as one RecveilError line that names the file and the line.
 """
 

@@ -54,7 +54,7 @@ def ids(column: pl.Series, place: Place, source: str) -> pl.Series:
         if empty.any():
             raise RecveilError(f"{place(_first(empty))}: {column.name} is empty")
         return text
-    raise RecveilError(f"{source}: {column.name} holds {column.dtype}; ids are integers or text")
+    raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ids are integers or text")
 
 
 def ratings(column: pl.Series, place: Place, source: str) -> NDArray[np.float64]:
@@ -63,7 +63,7 @@ def ratings(column: pl.Series, place: Place, source: str) -> NDArray[np.float64]
     if column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
     elif not column.dtype.is_numeric() and column.dtype != pl.Null:
-        raise RecveilError(f"{source}: {column.name} holds {column.dtype}; ratings are numbers")
+        raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ratings are numbers")
     numbers = numbers.cast(pl.Float64)
     if numbers.null_count():
         raise _wrong(column, numbers.is_null(), place, "is not a number")
@@ -96,7 +96,9 @@ def times(column: pl.Series, place: Place, source: str) -> NDArray[Any]:
                 column, whole.is_null() & column.is_not_null(), place, "does not fit in a signed 64-bit integer"
             )
         return _whole(whole)
-    raise RecveilError(f"{source}: {column.name} holds {column.dtype}; times are numbers, dates or ISO text")
+    raise RecveilError(
+        f"{source}: {column.name} holds {type(column.dtype).__name__}; times are numbers, dates or ISO text"
+    )
 
 
 def _times_of_text(column: pl.Series, place: Place) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats.columns import Place, date_text, interactions
 from recveil.formats.duplicates import Keep, deduplicate
+from recveil.formats.itemsets import read_itemsets
 from recveil.formats.roles import Roles, assign
 from recveil.formats.sources import Source, find, first_line, one_line
 from recveil.formats.text import read_text
@@ -32,7 +33,7 @@ def read(
     are then ignored. `duplicates`: see `deduplicate`. Dates become seconds since 1970.
     """
     source = find(path)
-    how = {"parquet": _read_parquet, "jsonl": _read_jsonl}.get(source.kind, read_text)
+    how = {"parquet": _read_parquet, "jsonl": _read_jsonl, "itemsets": read_itemsets}.get(source.kind, read_text)
     with one_line(source.name):
         raw, place, roles = how(source, columns)
         data = interactions(raw, place, source.name, roles.unit)

@@ -25,6 +25,7 @@ KINDS = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "inter": "inter",
+    "itemsets": "itemsets",
     "dat": "dat",
     "data": "data",
 }
@@ -95,7 +96,7 @@ def one_line(name: str, deed: str = "read") -> Iterator[None]:
         yield
     except RecveilError:
         raise
-    except (OSError, ValueError, OverflowError, MemoryError, *LIBRARIES) as fault:
+    except (OSError, ValueError, OverflowError, MemoryError, RecursionError, *LIBRARIES) as fault:
         number = getattr(fault, "errno", None) or int((re.findall(r"\(os error (\d+)\)", str(fault)) or [0])[0])
         why = os.strerror(number) if number else f"cannot be {deed}: {first_line(fault)}"
         raise RecveilError(f"{name}: {why}") from None

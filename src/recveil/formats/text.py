@@ -20,6 +20,7 @@ from recveil.formats.sources import Source, first_line
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 SEPARATORS = ",\t;|"
 DOUBLE_COLON = "::"
+BLOCK = 1 << 17  # bytes that a processor keeps at hand
 UNIT = "\x1f"  # polars wants a separator of one byte: ASCII's own stands for "::"
 
 
@@ -121,51 +122,45 @@ def _number(text: str) -> bool:
 
 def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
+    ids = {positions[0] for role, positions in roles.columns.items() if role in ("user", "item", "tag")}
     quoted = _quoted(source, layout)
-    guesses = {n: pl.String if n in quoted else _guess(first, n) for n in range(len(layout.names))}
-    if len(roles.columns) == len(layout.names) and all(guess == pl.Int64 for guess in guesses.values()):
-        frame = _counted(source, layout, roles)
-        if frame is not None:
-            return frame
     kinds: dict[int, Any] = {}
-    outcome: dict[str, pl.Expr] = {}
-    integers = []
     for role, positions in roles.columns.items():
-        position, guess = positions[0], guesses[positions[0]]
-        if role in ("rating", "time") and len(positions) == 1:
-            kinds[position] = pl.Float64 if role == "rating" and guess != pl.String else guess
-        outcome[role] = _expression(positions)
-        if role in ("user", "item", "tag") and guess == pl.Int64:
-            integers.append(role)
-            outcome[role] = pl.col(str(position)).cast(pl.Int64, strict=False)
-            outcome["length of " + role] = pl.col(str(position)).str.len_bytes().cast(pl.UInt8)
+        guess = _guess(first, positions[0])
+        if role == "rating" and guess == pl.Int64:
+            guess = pl.Float64
+        if len(positions) == 1 and not (positions[0] in ids and (guess == pl.Float64 or positions[0] in quoted)):
+            kinds[positions[0]] = guess
+    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
     try:
         frame = _scan(source, layout, kinds).select(**outcome).collect()
     except pl.exceptions.PolarsError:
         return None
     if any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
         return None
-    if any(_digits(frame[role]) != frame["length of " + role].sum() for role in integers):
+    if any(kinds.get(n) == pl.Int64 for n in ids) and _idle_signs(source, layout):
         return None
-    return frame.select(roles.columns.keys())
+    return frame
 
 
-def _counted(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame | None:
-    """The fastest way, for a file of plain integers: it is then just as long as they are with their separators."""
-    with source.open() as file:
-        head = b"".join(islice(file, max(layout.skip, 1)))
-        size = file.seek(-1, 2) + 1
-        ended = file.read(1) == b"\n"
-    if b"\r" in head:
-        return None
-    try:
-        frame = _scan(source, layout, dict.fromkeys(range(len(layout.names)), pl.Int64)).collect()
-    except pl.exceptions.PolarsError:
-        return None
-    length = (len(head) if layout.skip else 0) + frame.height * frame.width - (not ended)
-    if any(column.null_count() for column in frame) or length + sum(_digits(column) for column in frame) != size:
-        return None
-    return frame.select(**{role: _expression(positions) for role, positions in roles.columns.items()})
+def _idle_signs(source: Source, layout: Layout) -> bool:
+    """Whether a later field starts with what an integer would lose: a blank, a quote, a +, the zeros of 007 or -0."""
+    content = source.content
+    text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
+    newline, separator, zero = ord("\n"), ord(layout.separator), ord("0")
+    for begin in range(0, len(text), BLOCK):
+        here = text[begin + 1 : begin + 1 + BLOCK]
+        before = text[begin : begin + len(here)]
+        starts = before <= separator if separator < zero else (before == newline) | (before == separator)
+        at = np.flatnonzero(starts & (here <= zero)) + begin
+        before, one, two, three = (text[np.minimum(at + n, len(text) - 1)] for n in range(4))
+        fine = (before != newline) & (before != separator)
+        fine |= (one == newline) | (one == separator) | (one == ord("\r")) | (one == ord("."))
+        fine |= (one == zero) & ((two < zero) | (two > ord("9")))
+        fine |= (one == ord("-")) & ((two != zero) | (three == ord(".")))
+        if not fine.all():
+            return True
+    return False
 
 
 def _plain(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
@@ -202,7 +197,7 @@ def _expression(positions: list[int]) -> pl.Expr:
 
 def _guess(first: list[str], position: int) -> Any:
     text = first[position] if position < len(first) else ""
-    if text.removeprefix("-").isdecimal():
+    if len(text) < 20 and text.removeprefix("-").isdecimal() and str(int(text)) == text:
         return pl.Int64
     return pl.Float64 if _number(text) else pl.String
 
@@ -217,13 +212,12 @@ def _integers(text: pl.Series) -> pl.Series:
 
 def _digits(whole: pl.Series) -> int:
     """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
-    total = 0
-    for values in (chunk.to_numpy() for chunk in whole.get_chunks()):
-        low, high = int(values.min(initial=0)), int(values.max(initial=0))
-        limits = [values >= 10**n for n in range(1, len(str(high)))]
-        limits += [values <= -(10**n) for n in range(len(str(low)) - 1)]  # the first of them counts the signs
-        total += len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
-    return total
+    values = whole.to_numpy()
+    limits = [values >= 10**n for n in range(1, len(str(values.max())))]
+    limits += (
+        [values <= -(10**n) for n in range(len(str(values.min())) - 1)] if values.min() < 0 else []
+    )  # the signs too
+    return len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
 
 
 def _quoted(source: Source, layout: Layout) -> set[int]:

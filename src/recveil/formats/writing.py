@@ -11,10 +11,11 @@ import polars as pl
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
+from recveil.formats.itemsets import put_itemsets
 from recveil.formats.sources import one_line
 
-Format = Literal["parquet", "csv", "inter"]
-FORMATS: tuple[Format, ...] = ("parquet", "csv", "inter")
+Format = Literal["parquet", "csv", "inter", "itemsets"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "inter", "itemsets")
 INTER = {
     "user": "user_id:token",
     "session": "session_id:token",
@@ -61,7 +62,7 @@ def write_frame(frame: pl.DataFrame, name: str, form: str) -> None:
         part = target.with_name(f".{target.name}.{token_hex(4)}.part")
         try:
             with part.open("xb") as file:
-                _put(frame, file, form)
+                put_itemsets(frame, file, name) if form == "itemsets" else _put(frame, file, form)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(target)

@@ -9,6 +9,7 @@ from recveil.measurement import Measure
 from recveil.metrics.agreement import agreement
 from recveil.metrics.damage import damage
 from recveil.metrics.exposure import exposure
+from recveil.metrics.hiding import hiding
 from recveil.metrics.latent import latent
 from recveil.metrics.lift import lift
 from recveil.metrics.ranking import ranking
@@ -22,6 +23,7 @@ METRICS: dict[str, Measure] = {
     "damage": damage,
     "ratings": ratings,
     "agreement": agreement,
+    "hiding": hiding,
     "sequences": sequences,
     "latent": latent,
 }

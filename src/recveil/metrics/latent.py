@@ -32,8 +32,8 @@ def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Mea
     owner = trial.owner[records]
     real, S, Vt = reduced(trial.train, rank)
     released = (trial.released.matrix(binary=True) @ Vt.T) / S
-    cosine = _cosine(real[owner], released[records])
-    other = _cosine(real[rng.permutation(owner)], released[records])
+    cosine = cosines(real[owner], released[records])
+    other = cosines(real[rng.permutation(owner)], released[records])
     estimate = bootstrap_mean(cosine, rng)
     return [Measurement("latent", *estimate, n=len(records), chance=float(other.mean()), params={"rank": rank})]
 
@@ -55,7 +55,7 @@ def reduced(train: Interactions, rank: int) -> tuple[Floats, Floats, Floats]:
     return U[:, solid], S[solid], Vt[solid]
 
 
-def _cosine(a: Floats, b: Floats) -> Floats:
+def cosines(a: Floats, b: Floats) -> Floats:
     size = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     cosine: Floats = np.divide((a * b).sum(axis=1), size, out=np.zeros(len(a)), where=size > 0)
     return cosine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,20 @@ class BPR:
         )
 
 
+class Steps(Protocol):
+    """How long and how far the stochastic steps go: what BPR and its kin have in common."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def penalty(self) -> float: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Pairwise:
-    ranker: BPR
+    ranker: Steps
     train: Interactions
     seed: int
     known: NDArray[Any]  # the items that were trained on, in the order of V

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from recveil.errors import RecveilError
+
 if TYPE_CHECKING:
     from recveil.data import Interactions
 
@@ -25,16 +27,25 @@ class Tuned:
     chart: Callable[[], Any] | None = None
 
 
-Tuner = Callable[["Interactions", str | None, int | None, Progress], Tuned]
+Tuner = Callable[["Interactions", str, str | None, int | None, Progress], Tuned]
 
 
-def _mask(data: Interactions, keep: str | None, seed: int | None, progress: Progress) -> Tuned:
+def _mask(data: Interactions, spec: str, keep: str | None, seed: int | None, progress: Progress) -> Tuned:
     from recveil.tuning.mask import tune_mask
 
+    if ":" in spec:
+        raise RecveilError("mask has no parameter but the one that is tuned; write --with mask")
     return tune_mask(data, keep, seed, progress)
 
 
-# Each takes the data, a bound to keep (as --keep gives it), a seed, and whom to tell of progress.
+def _bound(data: Interactions, spec: str, keep: str | None, seed: int | None, progress: Progress) -> Tuned:
+    from recveil.tuning.bounds import tune_bound
+
+    return tune_bound(data, spec, keep, seed, progress)
+
+
+# Each takes the data, the spec as given, a bound to keep (as --keep gives it), a seed, and whom to tell of progress.
 TUNERS: dict[str, Tuner] = {
     "mask": _mask,
+    "shuffle-nnn": _bound,
 }

@@ -1,0 +1,72 @@
+"""User itemsets, the storage form of the MASK paper: a line for each user, userid, tab, itemid1,itemid2,..."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import BinaryIO
+
+import polars as pl
+
+from recveil.errors import RecveilError
+from recveil.formats.columns import Place
+from recveil.formats.roles import Roles
+from recveil.formats.sources import Source
+
+BREAKS = "[\t,\r\n]"
+
+
+def read_itemsets(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+    """Who has which item; ids that are all whole numbers become integers."""
+    if mapping:
+        raise RecveilError(f"{source.name}: a file of itemsets has no column names to map")
+    users: list[str] = []
+    profiles: list[list[str]] = []
+    lines: list[int] = []
+    for n, line in enumerate(source.lines(), 1):
+        if not line.strip():
+            continue
+        user, tab, items = line.rstrip("\r\n").partition("\t")
+        if not tab:
+            raise RecveilError(f"{source.name}, line {n}: no tab between the user and the items")
+        if not items.strip():
+            raise RecveilError(f"{source.name}, line {n}: user {user[:40]!r} has an empty profile")
+        users.append(user.strip())
+        profiles.append([item.strip() for item in items.split(",")])
+        lines.append(n)
+    starts = [0, *accumulate(len(p) for p in profiles)]
+    frame = pl.DataFrame({"user": users, "item": profiles}, schema={"user": pl.String, "item": pl.List(pl.String)})
+
+    def place(row: int) -> str:
+        return f"{source.name}, line {lines[bisect_right(starts, row) - 1]}"
+
+    roles = Roles({"user": [0], "item": [1]}, "user")
+    if not users:
+        raise RecveilError(f"{source.name}: the file is empty")
+    return pl.DataFrame([_whole(column) for column in frame.explode("item")]), place, roles
+
+
+def put_itemsets(frame: pl.DataFrame, file: BinaryIO, name: str) -> None:
+    """Write the users of a frame with the columns user and item, in order of their ids."""
+    if "session" in frame.columns or len(frame.columns) > 2:
+        more = ", ".join(c for c in frame.columns if c not in ("user", "item"))
+        raise RecveilError(f"{name}: itemsets hold who has which item and nothing else, and the data have {more} too")
+    for column in frame:
+        broken = column.cast(pl.String).str.contains(BREAKS) | (column.cast(pl.String).str.strip_chars() == "")
+        if broken.any():
+            bad = column.filter(broken)[0]
+            raise RecveilError(f"{name}: {column.name} id {bad!r} is blank or has a tab, comma or line break in it")
+    lines = (
+        frame.unique()
+        .sort("user", "item")
+        .group_by("user", maintain_order=True)
+        .agg(pl.col("item").cast(pl.String).str.join(","))
+    )
+    file.write("".join(f"{user}\t{items}\n" for user, items in lines.iter_rows()).encode())
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """As integers, where each of them can be written back as it stood."""
+    numbers = column.cast(pl.Int64, strict=False)
+    return numbers if not numbers.null_count() and (numbers.cast(pl.String) == column).all() else column

@@ -1,0 +1,138 @@
+"""Nearest neighbours of every item under a cosine, without ever holding a table of item pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+from numpy.typing import NDArray
+
+PAIRS = 1 << 22  # that may wait at once for their place among the nearest: 64 MB
+_GRID = 1e12  # similarities are rounded to twelve places, so that what is equal on paper (to theta, too) is equal
+
+
+def reach(
+    column_starts: NDArray[np.int64],
+    users: NDArray[np.int32],
+    values: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    order: NDArray[Any],
+    k: int,
+    floor: float = -1.0,
+) -> NDArray[np.float64]:
+    """For each item the greatest similarity with which it stands among the k nearest of another, -inf below `floor`.
+
+    So an item belongs to the union of neighbourhoods of threshold theta if and only if its reach is at least theta.
+    The matrix of users and items comes by columns (starts, users, values), each of length 1 or 0. The same cells by
+    rows: row u has the cells order[starts[u] : starts[u + 1]]. Of equally similar items the one with the lowest number
+    is nearer; an item of similarity 0 is nobody's neighbour. Pairs are looked at once, item by item with those after
+    it; what reaches the floor waits in a buffer of bounded size until it is sorted into the nearest of both.
+    """
+    n, threads = len(column_starts) - 1, get_num_threads()
+    after = np.empty(len(order), dtype=np.int64)  # where, by rows, the cells after this one begin
+    after[order] = np.arange(1, len(order) + 1)
+    items = np.repeat(np.arange(n, dtype=np.int32), np.diff(column_starts))[order]
+    by_row = values[order]
+    near, nearness = np.empty((n, k), dtype=np.int32), np.full((n, k), -np.inf)
+    size = np.zeros(n, dtype=np.int64)
+    blocks = 4 * threads
+    room = max(PAIRS // blocks, n)
+    waiting, similarity = np.empty((blocks, room, 2), dtype=np.int32), np.empty((blocks, room))
+    cursor = np.arange(blocks)
+    while np.any(cursor < n):
+        count = _meet(column_starts, users, values, after, starts, items, by_row, floor, cursor, waiting, similarity)
+        _settle(waiting, similarity, count, floor, near, nearness, size, threads)
+    taken = np.arange(k) < size[:, None]
+    found = np.full(n, -np.inf)
+    np.maximum.at(found, near[taken], nearness[taken])
+    return found
+
+
+@njit(cache=True, parallel=True)
+def _meet(
+    column_starts: Any,
+    users: Any,
+    values: Any,
+    after: Any,
+    starts: Any,
+    items: Any,
+    by_row: Any,
+    floor: float,
+    cursor: Any,
+    waiting: Any,
+    similarity: Any,
+) -> Any:
+    """The similarities of items with all items after them, as long as there is room; how many each block wrote.
+
+    Block b works on the items b, b + blocks, b + 2 blocks and so on, from its cursor, which it moves.
+    """
+    n, (blocks, room) = len(column_starts) - 1, similarity.shape
+    count = np.zeros(blocks, dtype=np.int64)
+    low = floor - 1 / _GRID
+    for block in prange(blocks):
+        total = np.zeros(n)
+        found, i = 0, int(cursor[block])
+        while i < n and found + n - i <= room:
+            cells = np.int64(0)
+            for at in range(column_starts[i], column_starts[i + 1]):
+                weight = values[at]
+                # unsigned numbers, so that no index needs a look at its sign
+                first, last = np.uint64(after[at]), np.uint64(starts[users[at] + 1])
+                cells += np.int64(last - first)
+                for cell in range(first, last):
+                    total[np.uint32(items[cell])] += weight * by_row[cell]
+            if 4 * cells < n - i:  # an item of few: to walk the same cells again is less than to walk all items
+                for at in range(column_starts[i], column_starts[i + 1]):
+                    for cell in range(after[at], starts[users[at] + 1]):
+                        j = items[cell]
+                        if total[j] >= low and total[j] != 0.0:
+                            waiting[block, found, 0], waiting[block, found, 1] = i, j
+                            similarity[block, found] = total[j]
+                            found += 1
+                        total[j] = 0.0
+            else:
+                for j in range(i + 1, n):
+                    if total[j] >= low and total[j] != 0.0:
+                        waiting[block, found, 0], waiting[block, found, 1] = i, j
+                        similarity[block, found] = total[j]
+                        found += 1
+                total[i + 1 :] = 0.0
+            i += blocks
+        count[block] = found
+        cursor[block] = i
+    return count
+
+
+@njit(cache=True, parallel=True)
+def _settle(
+    waiting: Any, similarity: Any, count: Any, floor: float, near: Any, nearness: Any, size: Any, parts: int
+) -> None:
+    """Sort pairs into the nearest of both items; each thread serves the items of its own part."""
+    for part in prange(parts):
+        for block in range(len(waiting)):
+            for at in range(count[block]):
+                s = np.floor(similarity[block, at] * _GRID + 0.5) / _GRID
+                if s >= floor:
+                    i, j = waiting[block, at, 0], waiting[block, at, 1]
+                    if i % parts == part:
+                        size[i] = _insert(near[i], nearness[i], size[i], j, s)
+                    if j % parts == part:
+                        size[j] = _insert(near[j], nearness[j], size[j], i, s)
+
+
+@njit(cache=True)
+def _insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
+    """Give item j its place among the nearest (nearest first, then lowest number), if it has one; the new size."""
+    k = len(near)
+    if size == k and (s < nearness[k - 1] or (s == nearness[k - 1] and j > near[k - 1])):
+        return size
+    size = min(size + 1, k)
+    place = size - 1
+    while place > 0 and (nearness[place - 1] < s or (nearness[place - 1] == s and near[place - 1] > j)):
+        nearness[place] = nearness[place - 1]
+        near[place] = near[place - 1]
+        place -= 1
+    nearness[place] = s
+    near[place] = j
+    return size

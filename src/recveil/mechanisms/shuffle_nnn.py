@@ -1,0 +1,146 @@
+"""shuffle-nnn: the ratings of every item that is nobody's near neighbour are permuted among its raters.
+
+Slokom, Larson and Hanjalic, "Data Masking for Recommender Systems: Prediction Performance and Rating Hiding" (RecSys
+2019, late-breaking results). The paper leaves the similarity and the direction of the shuffle open; docs/shuffle_nnn.md
+says how these readings were chosen and what of the paper they reproduce.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.data import Floats, Interactions, concat, group
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee, nothing
+from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.randomness import Source
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The ratings of whole items; adds with `+`.
+
+    Statistics of item pairs would be mergeable too, but there are as many as the squares of profile lengths add up to,
+    so the ratings themselves are the smallest thing from which all similarities follow.
+    """
+
+    parts: tuple[Interactions, ...]
+
+    def __add__(self, other: Columns) -> Columns:
+        return Columns(self.parts + other.parts)
+
+
+@dataclass(frozen=True)
+class ShuffleNNN(Masking):
+    """Items among the k nearest of another, at a similarity of at least theta, are critical: they stay as they are."""
+
+    name = "shuffle-nnn"
+    needs = ("rating",)
+    by = "item"
+
+    theta: float = parameter(
+        0.4, about="how similar a neighbour must be to count; the lower, the fewer ratings change", rule=Within(-1, 1)
+    )
+    k: int = parameter(40, about="size of a neighbourhood", rule=Within(1))
+    similarity: str = parameter(
+        "item-centred",
+        about="cosine of ratings less the item's mean, less the user's mean (adjusted), as they are, or of who rated",
+        rule=("item-centred", "adjusted", "cosine", "binary"),
+    )
+
+    def guarantee(self, public: Public) -> Guarantee:
+        return nothing(
+            "Which items a person rated is unchanged, and that alone is enough to find most people whose items are "
+            "known in part; how many ratings changed is a measurement, not a promise."
+        )
+
+    def card(self) -> str:
+        return (
+            f"Items that stand among the {self.k} nearest neighbours of another item with a similarity "
+            f"({self.similarity}) of at least {self.theta:g} kept their ratings exactly. The ratings of every other "
+            "item were permuted at random among the people who rated it.\n\n"
+            "What stays: who rated what, how often and how highly each item was rated, every single value, and the "
+            "true ratings of the critical items. Means and deviations per item and of all ratings are those of the "
+            "original; means per person are not.\n\n"
+            "What an attacker still learns: whoever knows a few items of a person can find her record by them, and "
+            "read there everything else that she rated. A rating of a popular item that everybody likes is guessed "
+            "well from the item alone, shuffled or not, and a shuffled rating may be the true one by chance. Which "
+            "items are critical is not published, and need not be: whoever repeats the choice on the release finds "
+            "nearly all of them (of MovieLens 100K every one, and 6 others in 100), because the critical items still "
+            "resemble each other and the shuffled ones no longer do. So an attacker knows which ratings are true, and "
+            "they make a record easier to find than items alone. Items with one rater, and items that all rated "
+            "alike, hide nothing.\n\n"
+            "If theta was chosen by trying it on these data (recveil tune), the choice tells a little about them "
+            "too. No budget counts that."
+        )
+
+    def fits(self, data: Interactions) -> None:
+        super().fits(data)
+        assert data.rating is not None
+        if len(data) and not np.all(np.isfinite(data.rating)):
+            raise RecveilError(f"{self.name} needs a number in every rating, and some are missing or infinite")
+        users, items = (int(np.count_nonzero(np.bincount(codes))) for codes in (data.user, data.item))
+        if users == 1:
+            raise RecveilError(f"{self.name} permutes ratings between people, and the data have one person only")
+        if self.k >= items:
+            raise RecveilError(
+                f"{self.name}: k must be less than the number of items that were rated ({items}), not {self.k}"
+            )
+        if len(data) and data.rating.min() == data.rating.max():
+            raise RecveilError(f"{self.name} has nothing to shuffle: every rating is {data.rating[0]:g}")
+
+    def count(self, chunk: Interactions) -> Columns:
+        return Columns((replace(chunk, time=None),))
+
+    def plan(self, counts: Columns, source: Source) -> pl.Series:
+        """The ids of the critical items."""
+        return critical(concat(counts.parts), self)
+
+    def mask(self, chunk: Interactions, plan: pl.Series, source: Source) -> Masked:
+        from recveil.kernels.shuffles import shuffle_per_group
+
+        assert chunk.rating is not None
+        critical = chunk.items.is_in(plan.implode()).to_numpy()
+        starts = chunk.starts("item")
+        key = source.derive("rating").key()
+        rating = shuffle_per_group(starts, chunk.keys("item"), chunk.rating, critical, key)
+        rated = np.diff(starts) > 0
+        notes = {"critical items": int(np.sum(rated & critical)), "shuffled items": int(np.sum(rated & ~critical))}
+        return Masked(replace(chunk, rating=rating), chunk.users, notes)
+
+
+def critical(rows: Interactions, mechanism: ShuffleNNN) -> pl.Series:
+    """The ids of the items that keep their ratings. Not for publication: it makes records easier to find."""
+    theta = mechanism.theta
+    return rows.items.filter(pl.Series(reaches(rows, mechanism.k, mechanism.similarity, theta) >= theta))
+
+
+def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) -> Floats:
+    """For each item the highest theta at which it is critical; -inf where that is below `floor`, or never."""
+    from recveil.kernels.neighbourhoods import reach
+
+    rows = rows.grouped("item")
+    repeated = (rows.item[1:] == rows.item[:-1]) & (rows.user[1:] == rows.user[:-1])
+    if np.any(repeated):  # of repeated pairs the last counts
+        rows = rows.take(np.append(~repeated, True))
+    column_starts = rows.starts("item")
+    starts, order = group(rows.user, rows.n_users)
+    values = _directions(rows, np.diff(column_starts), similarity)
+    return reach(column_starts, rows.user, values, starts, order, k, floor)
+
+
+def _directions(rows: Interactions, sizes: NDArray[np.int64], similarity: str) -> Floats:
+    """The value of each row in its item's column of length 1, so that scalar products are similarities."""
+    assert rows.rating is not None
+    values = np.ones(len(rows)) if similarity == "binary" else rows.rating
+    if similarity == "item-centred":
+        values = values - np.repeat(np.bincount(rows.item, values, rows.n_items) / np.maximum(sizes, 1), sizes)
+    elif similarity == "adjusted":
+        values = values - (np.bincount(rows.user, values) / np.maximum(np.bincount(rows.user), 1))[rows.user]
+    length = np.sqrt(np.bincount(rows.item, values * values, rows.n_items))
+    length[length < 1e-9] = np.inf  # all alike: no direction
+    return np.asarray(values / np.repeat(length, sizes))

@@ -1,0 +1,1 @@
+"""The report: data first (table, verdict), rendering second (text, figures, html)."""

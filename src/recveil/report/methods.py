@@ -1,0 +1,55 @@
+"""The small print: how the numbers came about, as titled sentences."""
+
+from __future__ import annotations
+
+from recveil.report.table import HEADLINE_KNOWN, Report
+from recveil.report.verdict import FEW, MEMBERSHIP
+
+
+def methods(report: Report) -> list[tuple[str, str]]:
+    """Titled paragraphs; only what applies to this report."""
+    meta, words = report.meta, report.words
+    splits = meta.get("splits", 1)
+    found = {
+        "Who is who": (
+            f"{meta.get('held_out', 0):,} {words.people} were drawn at random and kept out: no mechanism saw them. "
+            "They are the strangers of the attacks and the test people of the recommenders. All mechanisms got the "
+            f"same {meta.get('trained', 0):,} other {words.people}, and the same seeds."
+        ),
+        "Linkage": (
+            f"The attacker knows some {words.items} of a {words.person} and looks for her record in the release. "
+            "Where several records fit alike, success is 1 / candidates. The verdict takes the strongest of our "
+            f"attackers who knows {HEADLINE_KNOWN} random {words.items}. Strangers: the share of people not in the "
+            "data for whom the attacker still names a single record."
+        ),
+        "Lift": (
+            "(release - most-popular) / (real - most-popular), with the referee trained on the release, on nothing "
+            "but popularity, and on the real rows. 100%: as good as the real data. 0%: no better than naming what is "
+            "popular. A plain ratio to the real data misleads, since popularity alone reaches most of it. The "
+            f"referee of the verdict ({report.judge() or 'none'}) is the best one on the real data, chosen without "
+            "looking at any release."
+        ),
+        "Judges": (
+            "A recommender trained on a release is asked to continue the profiles of held-out real people from a "
+            "part of what they did; it is scored on the rest. Its settings are fixed and were never tuned on a release."
+        ),
+        "Intervals": (
+            "95%: Wilson intervals for shares, bootstrap over people elsewhere, paired where two sides are compared. "
+            "They cover the choice of people, not the luck of one split or of one run of a mechanism; this report "
+            f"rests on {splits} split{'s' if splits > 1 else ''}."
+        ),
+        "Labels": (
+            f"“Finds few”: the interval ends below {FEW:.0%}. “No better than a blind guess”: it does not lie above "
+            "chance. A release is “to consider” where few are found, where the AUC of membership is "
+            f"not certainly above {MEMBERSHIP:g}, and where the lift's interval lies above 0; of several, the one with "
+            "the highest lift."
+        ),
+    }
+    if meta.get("quick"):
+        found["Quick run"] = "Small samples and the quick referees: good for a first look, not for signing."
+    if meta.get("seeded", True):
+        found["Seeds"] = (
+            "The releases of this report were made with seeds, so that it can be repeated. They are experiments and "
+            "were not written to disk; make the one to publish with recveil release, without a seed."
+        )
+    return list(found.items())

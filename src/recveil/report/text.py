@@ -1,0 +1,34 @@
+"""The report in the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+
+from recveil.report.table import Report
+from recveil.report.verdict import STATUS, headline, privacy, sentence, utility, with_interval
+
+
+def text(report: Report, width: int = 100) -> list[str]:
+    """Verdict, a table of the two headline numbers, and a sentence for each mechanism."""
+    lines = [*textwrap.wrap(headline(report), width), ""]
+    rows = [("", "mechanism", "attacker finds", "strangers", "recommender keeps", "promise")]
+    for e in report.entries:
+        found, lift = report.found(e), report.lift(e)
+        rows.append(
+            (
+                report.key(e),
+                e.spec,
+                with_interval(found) if found else privacy(None),
+                f"{found.control:.1%}" if found and found.control is not None else "",
+                with_interval(lift) if lift else utility(None),
+                STATUS[e.guarantee.status],
+            )
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    shown = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:], ""]
+    for e in report.entries:
+        lines += textwrap.wrap(f"{report.key(e)}  {sentence(report, e)}", width, subsequent_indent="   ")
+    if report.left_out:
+        lines += ["", *(line for why in report.left_out for line in textwrap.wrap(f"Not measured: {why}", width))]
+    return lines

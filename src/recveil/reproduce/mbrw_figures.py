@@ -1,0 +1,66 @@
+"""The figures of a reproduction, drawn with altair as png; nothing is drawn where no folder is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.data import Floats
+from recveil.recommenders.ranker import extra
+
+
+@dataclass(frozen=True)
+class Figures:
+    folder: Path | None
+
+    def lines(self, name: str, curves: Mapping[str, Floats], x: str, y: str) -> None:
+        """Curves over 0, 1, 2, ..."""
+        if self.folder is None:
+            return
+        rows = [(curve, k, float(v)) for curve, values in curves.items() for k, v in enumerate(values)]
+        chart = extra("altair").Chart(pl.DataFrame(rows, schema=["curve", "x", "y"], orient="row"))
+        self._save(name, chart.mark_line(), x, y, color="curve:N")
+
+    def histogram(self, name: str, values: Mapping[str, Floats], x: str) -> None:
+        """How often values fall into each of 25 equal classes, as shares, one line a sample."""
+        if self.folder is None:
+            return
+        pooled = np.concatenate(list(values.values()))
+        edges = np.histogram_bin_edges(pooled, 25)
+        rows = [
+            (sample, float(edge), float(n) / len(each))
+            for sample, each in values.items()
+            for edge, n in zip(edges, np.histogram(each, edges)[0], strict=False)
+        ]
+        chart = extra("altair").Chart(pl.DataFrame(rows, schema=["sample", "x", "y"], orient="row"))
+        self._save(name, chart.mark_line(interpolate="step-after"), x, "share", color="sample:N")
+
+    def grid(self, name: str, values: Floats, what: str) -> None:
+        """[m, l] as colours."""
+        if self.folder is None:
+            return
+        rows = [(m, hops, float(v)) for m, row in enumerate(values) for hops, v in enumerate(row)]
+        chart = extra("altair").Chart(pl.DataFrame(rows, schema=["m", "l", "v"], orient="row"))
+        alt = extra("altair")
+        self._save(
+            name,
+            chart.mark_rect(),
+            "hops l",
+            "memory m",
+            fields=("l:O", "m:O"),
+            color=alt.Color("v:Q", title=what, scale=alt.Scale(scheme="viridis")),
+        )
+
+    def _save(
+        self, name: str, chart: Any, x: str, y: str, color: Any, fields: tuple[str, str] = ("x:Q", "y:Q")
+    ) -> None:
+        assert self.folder is not None
+        alt = extra("altair")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        drawn = chart.encode(x=alt.X(fields[0], title=x), y=alt.Y(fields[1], title=y), color=color)
+        drawn.properties(width=480, height=320, title=name).save(str(self.folder / f"{name}.png"), scale_factor=2)

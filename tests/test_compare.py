@@ -1,0 +1,196 @@
+"""compare: the same people for all, useless data shown as useless, a second run that is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recveil.advice import PURPOSE, advise, fitting
+from recveil.cache import Cache, fingerprint
+from recveil.compare import Plan, check, compare, measures, split
+from recveil.data import Interactions
+from recveil.errors import RecveilError
+from recveil.estimate import estimate
+from recveil.measurement import trial
+from recveil.mechanisms import MECHANISMS
+from recveil.metrics.lift import lift
+from recveil.recommenders import RANKERS
+from recveil.samples import sample
+from recveil.spec import parse
+
+FEW = ("linkage", "lift", "ranking")
+
+
+@pytest.fixture(scope="module")
+def films() -> Interactions:
+    return sample("films?users=300")
+
+
+def test_split_keeps_people_apart_and_items_together(films: Interactions) -> None:
+    parts = split(films, 0.2, [0, 0])
+    train, held = set(parts.train.users), set(parts.holdout.users)
+    assert not train & held and train | held == set(films.users)
+    assert len(parts.query) + len(parts.result) == len(parts.holdout)
+    for part in (parts.train, parts.holdout, parts.query, parts.result):
+        assert part.items.equals(films.items)
+    again = split(films, 0.2, [0, 0])
+    assert again.query.equals(parts.query) and not split(films, 0.2, [1, 0]).train.equals(parts.train)
+
+
+def test_people_are_shown_what_came_first(films: Interactions) -> None:
+    parts = split(films, 0.2, [0, 0])
+    assert parts.query.time is not None and parts.result.time is not None
+    last = np.full(parts.query.n_users, -1)
+    np.maximum.at(last, parts.query.user, parts.query.time)
+    assert np.all(parts.result.time >= last[parts.result.user])
+
+
+@pytest.mark.parametrize("world", ["films", "sessions"])
+def test_items_permuted_across_users_have_no_lift(world: str) -> None:
+    """Marginals kept, people destroyed: quality scores of tables call such data good; a recommender learns nothing."""
+    data = sample(world)
+    parts = split(data, 0.2, [0, 0])
+    rng = np.random.default_rng(5)
+    permuted = replace(parts.train, item=rng.permutation(parts.train.item))
+    useless = trial(parts.train, permuted, holdout=parts.holdout, query=parts.query, result=parts.result)
+    referees = tuple(RANKERS[name] for name in ("item-knn", "ease"))
+    found = {m.params["referee"]: m for m in lift(useless, rng, referees) if m.name == "lift"}
+    assert set(found) == {"all", "item-knn", "ease"}
+    for m in found.values():
+        assert m.high < 0.1, f"{m.params['referee']}: {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
+
+
+def test_a_second_run_finds_everything_in_the_cache(
+    films: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(quick=True, only=FEW)
+    first = compare(films, ["pseudonymise"], plan, cache=Cache(tmp_path))
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("a release was made again")
+
+    monkeypatch.setattr("recveil.compare.release", never)
+    steps: list[str] = []
+    second = compare(films, ["pseudonymise"], plan, cache=Cache(tmp_path), step=steps.append)
+    assert second.record() == first.record()
+    assert len(steps) == 1 + len(FEW)
+    text = "".join(p.read_text(encoding="utf-8") for p in tmp_path.iterdir())
+    assert not any(str(user) in text for user in films.users if len(str(user)) > 4)
+    with pytest.raises(AssertionError, match="made again"):  # another split is another key
+        compare(films, ["pseudonymise"], replace(plan, seed=1), cache=Cache(tmp_path))
+
+
+def test_a_broken_cache_is_no_reason_to_stop(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put({"a": 1}, "key")
+    assert cache.get("key") == {"a": 1} and cache.get("other") is None
+    next((tmp_path / "cache").iterdir()).write_text("{half", encoding="utf-8")
+    assert cache.get("key") is None
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    Cache(tmp_path / "file").put({}, "key")  # not a folder: nothing is kept, nothing is raised
+    assert Cache(None).get("key") is None
+
+
+def test_the_fingerprint_tells_data_apart(films: Interactions) -> None:
+    assert films.rating is not None
+    other = films.rating.copy()
+    other[0] = 6 - other[0] if other[0] != 3 else 4
+    found = {fingerprint(films), fingerprint(replace(films, rating=other)), fingerprint(replace(films, rating=None))}
+    found.add(fingerprint(films.take(np.arange(len(films))[::-1])))
+    assert len(found) == 4 and fingerprint(films) == fingerprint(replace(films))
+
+
+def test_all_mechanisms_meet_the_same_people(films: Interactions) -> None:
+    report = compare(films, ["pseudonymise", "random-ratings"], Plan(quick=True, only=FEW))
+    assert [e.spec for e in report.entries] == ["pseudonymise", "random-ratings"]
+    real = [[(m.name, dict(m.params), m.value) for m in report.measurements if m.mechanism == e.spec
+             and m.params.get("trained_on") == "real"] for e in report.entries]  # fmt: skip
+    assert real[0] == real[1] and real[0]
+    plain = report.lift(report.entries[0])
+    assert plain is not None and plain.value == pytest.approx(1, abs=0.02)
+    found, masked = (report.found(e) for e in report.entries)
+    assert found is not None and masked is not None and found.low > masked.high
+    assert report.meta["held_out"] == 60 and report.meta["trained"] == 240
+
+
+def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
+    films: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RecveilError("there is nobody to measure")
+
+    monkeypatch.setitem(__import__("recveil.attacks", fromlist=["x"]).ATTACKS, "linkage", broken)
+    report = compare(films, ["pseudonymise"], Plan(only=("linkage",)))
+    assert report.left_out == ("linkage of pseudonymise: there is nobody to measure",)
+    assert not report.measurements
+
+
+def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:
+    with pytest.raises(RecveilError, match="unknown measure 'linkag'; did you mean linkage"):
+        measures(Plan(only=("linkag",)))
+    with pytest.raises(RecveilError, match="at least one mechanism"):
+        check(films, [])
+    with pytest.raises(RecveilError, match="holdout must be strictly between 0 and 1, not 1"):
+        Plan(holdout=1)
+    with pytest.raises(RecveilError, match="too few to compare on"):
+        split(sample("films?users=30"), 0.2, [0, 0])
+    clicks = replace(films, rating=None)
+    with pytest.raises(RecveilError, match="random-ratings needs a rating column"):
+        check(clicks, ["pseudonymise", "random-ratings"])
+    assert len(check(films, ["pseudonymise", "pseudonymise"])) == 1
+
+
+def test_the_estimate_grows_with_the_work(films: Interactions) -> None:
+    one, two = [parse("pseudonymise")], [parse("pseudonymise"), parse("random-ratings")]
+    names = list(measures(Plan()))
+    assert estimate(films, two, names, Plan()).seconds > estimate(films, one, names, Plan()).seconds
+    assert estimate(films, two, ["linkage"], Plan()).seconds < estimate(films, two, names, Plan()).seconds
+    assert "of memory" in str(estimate(films, two, names, Plan()))
+
+
+def test_advice_speaks_of_every_mechanism(films: Interactions) -> None:
+    assert {a.mechanism for a in advise(films)} == set(MECHANISMS)
+    assert set(MECHANISMS) <= set(PURPOSE), "say in advice.py what the mechanism is for"
+    clicks = replace(films, rating=None)
+    unfit = {a.mechanism: a.why for a in advise(clicks) if not a.fits}
+    assert "needs a rating column" in unfit["random-ratings"]
+    assert "random-ratings" not in fitting(clicks) and "pseudonymise" in fitting(clicks)
+    for spec in fitting(films):
+        parse(spec).fits(films)
+
+
+def test_the_command_writes_a_report_and_answers_in_json(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    arguments = [
+        "compare",
+        "sample:films?users=150",
+        "--with",
+        "pseudonymise",
+        "--only",
+        "linkage,lift,ranking",
+        "--quick",
+    ]
+    document = recveil(*arguments, "-o", "report.html", "--no-cache", json_answer=True)
+    assert {"measurements", "verdict", "mechanisms", "advice", "report"} <= set(document)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h1>" in page and "viewer" in page and str(tmp_path) not in page
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["compare", "sample:films", "--with", "nothing"], "unknown mechanism"),
+        (["compare", "sample:films", "--with", "pseudonymise", "--only", "lyft"], "unknown measure 'lyft'"),
+        (["compare", "sample:films", "--with", "pseudonymise", "-o", "no/where/report.html"], "there is no folder"),
+        (["compare", "sample:films", "--with", "pseudonymise", "--holdout", "0"], "holdout must be"),
+        (["compare", "missing.csv", "--with", "pseudonymise"], "missing.csv"),
+    ],
+)
+def test_the_command_refuses_in_one_line(recveil: Callable[..., Any], arguments: list[str], says: str) -> None:
+    done = recveil(*arguments, code=1)
+    assert says in done.stderr and len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,193 @@
+"""The report: what it says follows from the measurements, and every rendering says the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from invented import invented
+
+from recveil.guarantee import nothing
+from recveil.measurement import Measurement
+from recveil.report import figures
+from recveil.report.html import html
+from recveil.report.labels import spread
+from recveil.report.pictures import INK
+from recveil.report.sheets import SHEETS, sheet
+from recveil.report.table import Entry, Report
+from recveil.report.text import text
+from recveil.report.verdict import best, headline, percent, privacy, sentence, utility, with_interval
+
+
+def entry(report: Report, name: str) -> Entry:
+    return next(e for e in report.entries if e.spec.startswith(name))
+
+
+def linked(value: float, low: float, high: float, **more: object) -> Measurement:
+    return Measurement("linkage", value, low, high, 100, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.664, "66%"), (1.0, "100%"), (0.032, "3.2%"), (0.001, "0.1%"), (0.0, "0%"), (0.0001, "<0.1%"), (-0.38, "-38%")],
+)
+def test_percent_has_the_digits_that_the_size_deserves(value: float, shown: str) -> None:
+    assert percent(value) == shown
+
+
+def test_labels_follow_the_interval_not_the_value() -> None:
+    assert privacy(linked(0.6, 0.5, 0.7, control=0.001)) == "finds most"
+    assert privacy(linked(0.6, 0.49, 0.7, control=0.001)) == "finds some"
+    assert privacy(linked(0.05, 0.02, 0.09, control=0.001)) == "finds few"
+    assert privacy(linked(0.05, 0.02, 0.09, control=0.03)) == "finds few"  # claims on strangers are no excuse
+    assert privacy(linked(0.15, 0.12, 0.17, control=0.19, chance=0.001)) == "finds some"
+    assert privacy(linked(0.002, 0.0, 0.01, control=0.0, chance=0.001)) == "no better than a blind guess"
+    assert privacy(None) == "not measured"
+    assert utility(Measurement("lift", 0.1, -0.01, 0.2, 9)) == "no better than most-popular"
+    assert utility(Measurement("lift", -0.1, -0.2, -0.05, 9)) == "worse than most-popular"
+    assert utility(Measurement("lift", 0.9, 0.8, 1.0, 9)) == "close to the real data"
+
+
+def test_the_verdict_speaks_as_promised() -> None:
+    report = invented()
+    says = sentence(report, entry(report, "mbrw"))
+    assert says == (
+        "An attacker who knows 4 films of a viewer finds her record with 13% [11, 14]; on data she is not in: 0.1%. "
+        "Whether she is in the data at all can be guessed better than by a coin toss (AUC 0.54 [0.52, 0.56]; a "
+        "coin toss has 0.50). "
+        "A recommender trained on this release keeps 59% [53, 65] of what the real data teach beyond popularity."
+    )
+    assert "with the ratings, finds" in sentence(report, entry(report, "pseudonymise"))
+    assert "does worse than naming the most popular films" in sentence(report, entry(report, "pritop"))
+
+
+def test_the_release_to_consider_hides_people_and_teaches() -> None:
+    report = invented()
+    chosen = best(report)
+    assert chosen is not None and chosen.spec.startswith("dp-streams")
+    assert headline(report).startswith("dp-streams is the release to consider")
+    assert best(invented(4)) is None  # of the first four each is found in or teaches nothing
+    assert headline(invented(4)) == "None of these releases both hides people and teaches a recommender."
+
+
+def test_no_lift_where_the_real_data_do_not_beat_popularity() -> None:
+    report = invented(2, lift=False)
+    assert report.lift(report.entries[0]) is None
+    assert "Lift is undefined" in sentence(report, report.entries[0])
+    assert "Too little was measured" in headline(report)
+    assert "undefined" in html(report)
+
+
+def test_the_judge_is_chosen_on_the_real_data_alone() -> None:
+    report = invented()
+    assert report.judge() == "ease"
+    on_release = {"referee": "als", "trained_on": "release", "n": 10}
+    upset = [replace(m, value=0.9, high=0.9) if m.params == on_release else m for m in report.measurements]
+    assert upset != list(report.measurements)
+    assert replace(report, measurements=tuple(upset)).judge() == "ease"
+
+
+def test_the_headline_takes_the_strongest_attacker_of_random_items() -> None:
+    report = invented(1)
+    rare = {"known": 4, "ratings": True, "items": "rare", "attacker": "intersection"}
+    more = Measurement("linkage", 1.0, 1.0, 1.0, 900, params=rare, mechanism="pseudonymise")
+    with_rare = replace(report, measurements=(*report.measurements, more))
+    found = with_rare.found(report.entries[0])
+    assert found is not None and found.params["items"] == "random" and found.params["attacker"] == "intersection"
+
+
+def test_json_holds_every_measurement_in_the_contract_s_shape() -> None:
+    report = invented()
+    document = json.loads(json.dumps(report.record(), allow_nan=False))
+    assert len(document["measurements"]) == len(report.measurements)
+    wanted = {"name", "params", "mechanism", "value", "low", "high", "control", "chance", "n"}
+    assert all(wanted <= set(m) for m in document["measurements"])
+    link = next(m for m in document["measurements"] if m["name"] == "linkage")
+    assert set(link["params"]) == {"known", "ratings", "items", "attacker"}
+    assert document["verdict"][0] == headline(report)
+
+
+def test_terminal_and_page_say_the_same_numbers() -> None:
+    report = invented()
+    lines, page = "\n".join(text(report)), html(report)
+    for e in report.entries:
+        found, lift = report.found(e), report.lift(e)
+        assert found is not None and lift is not None
+        assert with_interval(found) in lines and with_interval(lift) in lines
+        assert percent(found.value) in page and percent(lift.value) in page
+    assert max(len(line) for line in text(report)) <= 110
+
+
+def test_every_measurement_stands_in_a_table() -> None:
+    report = invented()
+    shown = [m for name in SHEETS for row in sheet(report, name).rows for m in (row.real, *row.cells) if m is not None]
+    once = [m for m in report.measurements if m.params.get("trained_on") != "real"]
+    assert {id(m) for m in once} <= {id(m) for m in shown}
+
+
+class Tags(HTMLParser):
+    """Counts open tags and collects what the page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+        self.loads += [v for k, v in attrs if k in ("src", "href", "xlink:href") and v and not v.startswith("#")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_small_and_loads_nothing() -> None:
+    page = html(invented())
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.open and not tags.loads
+    assert "<script" not in page and "@import" not in page and "url(" not in page
+    assert len(page.encode()) < 3_000_000
+    for colour in INK.values():
+        assert f'"{colour}"' not in page, "a colour that does not follow the theme"
+
+
+def test_what_comes_from_data_is_escaped() -> None:
+    report = invented(1)
+    evil = replace(report.entries[0], guarantee=nothing("<script>alert(1)</script>"))
+    page = html(replace(report, entries=(evil,), data={**report.data, "source": "<b>&x"}))
+    assert "<script>" not in page and "&lt;script&gt;" in page and "&lt;b&gt;&amp;x" in page
+
+
+@pytest.mark.parametrize("mechanisms", [1, 2, 6])
+def test_the_page_stands_with_few_mechanisms_and_few_measurements(mechanisms: int) -> None:
+    report = invented(mechanisms)
+    for kept in ((), report.measurements[:1], [m for m in report.measurements if m.name == "lift"]):
+        assert "<h1>" in html(replace(report, measurements=tuple(kept)))
+
+
+def test_figures_as_files(tmp_path: Path) -> None:
+    written = figures.save(invented(2), tmp_path)
+    assert sorted(p.name for p in written) == sorted(
+        f"{name}.{suffix}"
+        for name in ("frontier", "linkage", "ranks-A-ndcg", "ranks-B-ndcg")
+        for suffix in ("svg", "png")
+    )
+    assert (tmp_path / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    drawing = (tmp_path / "frontier.svg").read_text(encoding="utf-8")
+    assert "A pseudonymise" in drawing and "B random-ratings" in drawing
+
+
+def test_labels_do_not_cover_each_other() -> None:
+    points = [(100.0, 100.0 + i, 90.0) for i in range(8)]
+    placed = spread(points, 600, 400)
+    boxes = [(x if side == "left" else x - 90, y - 8) for x, y, side in placed]
+    for i, (x, y) in enumerate(boxes):
+        assert all(abs(x - u) >= 90 or abs(y - v) >= 16 for u, v in boxes[:i])
+    column = sorted(y for _, y, _ in spread([(0.0, 395.0, 0.0)] * 5, 0, 400, column=True))
+    assert all(b - a >= 16.9 for a, b in pairwise(column)) and column[-1] <= 400

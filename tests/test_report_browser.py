@@ -1,0 +1,116 @@
+"""The report in a real browser: drawn, readable, silent, and asking nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from browser import browser  # noqa: F401  (a fixture)
+from invented import invented
+
+from recveil.report.html import html
+
+# WCAG 2: the contrast of text with what is behind it.
+CONTRAST = """() => {
+  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
+  const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const weight = [.2126, .7152, .0722];
+  const light = rgb => rgb.slice(0, 3).reduce((s, v, i) => s + weight[i] * linear(v / 255), 0);
+  const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+  const worst = [];
+  for (const e of document.querySelectorAll('h1,h2,h3,p,td,th,small,span,li,text,a,summary')) {
+    if (!e.checkVisibility() || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    const style = getComputedStyle(e), front = parse(e instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [light(front), light(behind(e))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    const halo = e instanceof SVGElement && ratio < 1.2;  // of the page's own colour, not meant to be read
+    if (ratio < 4.5 && !halo) worst.push([ratio.toFixed(2), e.tagName, e.textContent.slice(0, 40)]);
+  }
+  return worst;
+}"""
+TOO_SMALL = """() => [...document.querySelectorAll('h1,h2,p,td,th,small,span,li,svg text')]
+  .filter(e => e.checkVisibility())
+  .map(e => {
+    const box = e.closest('svg'), scale = box ? box.getBoundingClientRect().width / box.viewBox.baseVal.width : 1;
+    return [parseFloat(getComputedStyle(e).fontSize) * scale, e.textContent.slice(0, 30)];
+  })
+  .filter(([size]) => size < 10.5)"""
+
+
+class Seen(NamedTuple):
+    page: Any
+    width: int
+    errors: list[str]
+    requests: list[str]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(html(invented()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(params=[("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)], ids=lambda p: f"{p[0]}-{p[1]}")
+def seen(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Seen]:  # noqa: F811
+    scheme, width = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    errors: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda asked: requests.append(asked.url))
+    page.goto(file.as_uri())
+    yield Seen(page, width, errors, requests)
+    context.close()
+
+
+def test_nothing_is_requested_and_nothing_complains(seen: Seen) -> None:
+    seen.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert seen.errors == []
+    assert [url for url in seen.requests if not url.startswith("file://")] == []
+    assert len(seen.requests) == 1
+
+
+def test_figures_are_drawn_and_fit(seen: Seen) -> None:
+    pictures = seen.page.locator("figure svg:visible")
+    assert pictures.count() == 2 + 6  # frontier, curve, and a slope graph for each mechanism
+    for k in range(pictures.count()):
+        box = pictures.nth(k).bounding_box()
+        assert box["width"] > 200 and box["height"] > 100 and box["x"] + box["width"] <= seen.width
+        assert pictures.nth(k).get_attribute("aria-label")
+        assert pictures.nth(k).locator("path, line").count() > 5
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= seen.width
+
+
+def test_text_is_large_enough_and_has_contrast(seen: Seen) -> None:
+    assert seen.page.evaluate(CONTRAST) == []
+    assert seen.page.evaluate(TOO_SMALL) == []
+
+
+def test_marks_are_told_apart_without_colour(seen: Seen) -> None:
+    first = seen.page.locator("#frontier svg:visible")
+    named = [t for t in first.locator("text").all_text_contents() if t[:2].strip() in set("ABCDEF")]
+    assert {t[:1] for t in named} == set("ABCDEF")
+    if seen.width < 640:  # letters only: a key says what they mean
+        assert seen.page.locator("#frontier .legend:visible li").count() == 6
+
+
+def test_the_verdict_is_what_one_sees_first(seen: Seen) -> None:
+    box = seen.page.locator("h1").bounding_box()
+    assert box["y"] < 250
+    assert "dp-streams is the release to consider" in seen.page.locator("h1").inner_text()
+
+
+def test_it_prints(browser: Any, file: Path) -> None:  # noqa: F811
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.querySelector('nav').checkVisibility()") is False
+    assert len(page.pdf(format="A4")) > 20_000
+    page.close()
