@@ -423,10 +423,10 @@ def next_item(
         ]
         while sum(shares) > 0:
             rest = uniform(words) * sum(shares)
-            b = 0
-            while rest >= shares[b]:
-                rest -= shares[b]
-                b += 1
+            lanes = [b for lane in range(4) for b in range(lane, len(blocks), 4)]
+            while rest >= shares[lanes[0]]:
+                rest -= shares[lanes.pop(0)]
+            b = lanes[0]
             for x in blocks[b]:
                 rest -= exact[x]
                 if rest < 0:
@@ -581,3 +581,92 @@ def machine_steps(
                 ]
                 bias[row] += rate * (towards * x - penalty * bias[row])
     return U, V, bias
+
+
+def click_information(column: list[int]) -> list[Fraction]:
+    """The probability of each person's entry in a column of likes (1), dislikes (-1) and neither (0)."""
+    return [Fraction(column.count(e), len(column)) for e in column]
+
+
+def click_pull(column: list[int]) -> list[Fraction]:
+    """Each person's share of commonality from one item: popularity times preferability, with her sign."""
+    n, likes, dislikes = len(column), column.count(1), column.count(-1)
+    return [Fraction(likes + dislikes, n) * Fraction(likes - dislikes, n) * e for e in column]
+
+
+def click_effect(likes: int, dislikes: int, users: int, sign: int) -> tuple[Fraction, Fraction, Fraction]:
+    """By definition: the change in commonality of one who clicks, and by which factor the probability of her entry
+    falls (disclosure grows by its logarithm), for the click and for the opposite click instead."""
+    before = [0] + [1] * likes + [-1] * dislikes + [0] * (users - likes - dislikes - 1)
+    after, opposite = [sign, *before[1:]], [-sign, *before[1:]]
+    was = click_information(before)[0]
+    return (
+        click_pull(after)[0] - click_pull(before)[0],
+        was / click_information(after)[0],
+        was / click_information(opposite)[0],
+    )
+
+
+def click_zone(likes: int, dislikes: int, users: int, sign: int) -> str:
+    common, told, reverse = click_effect(likes, dislikes, users, sign)
+    if common > 0:
+        return "safe" if told < 1 else "trade_off"
+    if told < 1:
+        return "trade_off"
+    return "dangerous" if reverse < 1 else "deleterious"
+
+
+def click_replay(
+    rows: list[tuple[int, int, int]], people: list[int], policies: list[dict[str, str]]
+) -> tuple[list[str], list[str], list[Fraction], list[Fraction], dict[int, tuple[int, int]]]:
+    """Zones, actions and effects of (user, item, sign) in order, and every item's likes and dislikes in the end."""
+    counts: dict[int, tuple[int, int]] = {}
+    zones, actions, gains, told = [], [], [], []
+    for (user, item, sign), n in zip(rows, people, strict=True):
+        likes, dislikes = counts.get(item, (0, 0))
+        zones.append(click_zone(likes, dislikes, n, sign))
+        actions.append(policies[user][zones[-1]])
+        gain, factor, _ = click_effect(likes, dislikes, n, sign)
+        gains.append(gain)
+        told.append(factor)
+        made = {"confirm": sign, "cancel": 0, "change": -sign}[actions[-1]]
+        counts[item] = (likes + (made == 1), dislikes + (made == -1))
+    return zones, actions, gains, told, counts
+
+
+def mdav(records: list[list[int]], k: int) -> list[int]:
+    """Groups of dense records, in rational arithmetic; of equals the first."""
+
+    def apart(a: list[Fraction], b: list[int]) -> Fraction:
+        return sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
+
+    def point(u: int) -> list[Fraction]:
+        return [Fraction(v) for v in records[u]]
+
+    def split(end: int) -> None:
+        others = sorted((u for u in left if u != end), key=lambda u: (apart(point(end), records[u]), u))
+        for u in [end, *others[: k - 1]]:
+            group[u] = max(group) + 1 if u == end else group[end]
+            left.remove(u)
+
+    left, group = list(range(len(records))), [-1] * len(records)
+    while len(left) >= 2 * k:
+        many = len(left) >= 3 * k
+        centre = [Fraction(sum(records[u][i] for u in left), len(left)) for i in range(len(records[0]))]
+        first = max(left, key=lambda u: (apart(centre, records[u]), -u))
+        split(first)
+        if many:
+            split(max(left, key=lambda u: (apart(point(first), records[u]), -u)))
+    last = max(group) + 1
+    return [last if g < 0 else g for g in group]
+
+
+def laplace_per_group(starts: list[int], keys: list[int], key: bytes) -> list[float]:
+    """Noise of scale 1 for every row, from the stream of its group: how far, then to which side."""
+    drawn = []
+    for begin, end, number in zip(starts[:-1], starts[1:], keys, strict=True):
+        words = chacha_words(key, number, 2 * (end - begin))
+        for row in range(end - begin):
+            far = -math.log(1.0 - (words[2 * row] >> 11) * 2.0**-53)
+            drawn.append(far if words[2 * row + 1] & 1 else -far)
+    return drawn

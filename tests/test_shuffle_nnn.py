@@ -13,7 +13,7 @@ from recveil.data import Interactions, from_ids, group
 from recveil.errors import RecveilError
 from recveil.kernels import neighbourhoods
 from recveil.kernels.shuffles import shuffle_per_group
-from recveil.mechanisms.shuffle_nnn import ShuffleNNN, reaches
+from recveil.mechanisms.shuffle_nnn import ShuffleNNN, critical, reaches
 from recveil.randomness import seeded
 from recveil.release import Release, release
 from recveil.spec import parse
@@ -170,6 +170,16 @@ def test_movielens_shuffled(ml: Interactions, seed: int) -> None:
 def test_the_lower_theta_the_less_is_hidden(ml: Interactions, theta: float, hidden: float) -> None:
     _, before, after = paired(ml, release(ml, ShuffleNNN(theta=theta), seed=0))
     assert abs(np.mean(before != after) - hidden) <= 0.005
+
+
+@pytest.mark.data
+def test_the_release_betrays_its_critical_items(ml: Interactions) -> None:
+    """The card says so: the same choice, made on the release, finds every one of them and few others."""
+    mechanism = ShuffleNNN(theta=0.4)
+    true = set(critical(ml, mechanism))
+    guessed = set(critical(release(ml, mechanism, seed=0).data, mechanism))
+    assert len(true & guessed) >= 0.99 * len(true)
+    assert 0.9 * len(guessed) <= len(true & guessed) < len(guessed)
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------

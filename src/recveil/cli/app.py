@@ -12,6 +12,7 @@ import typer
 
 from recveil.cli.assess import assess
 from recveil.cli.audit import audit
+from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, audit, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
+for command in (assess, audit, clicks, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
 
 

@@ -31,12 +31,26 @@ def _mbrw(folder: Path, told: Progress, figures: Path | None = None) -> list[Cla
     return reproduce(folder, told, figures)
 
 
+def _shuffle_nnn(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
+    from recveil.reproduce.shuffle_nnn import reproduce
+
+    return reproduce(folder, told, figures)
+
+
+def _clicks(folder: Path, told: Progress) -> list[Claim]:
+    from recveil.reproduce.clicks import reproduce
+
+    return reproduce(folder, told)
+
+
 # Every paper by its short name; each is imported when asked for.
 PAPERS: dict[str, Callable[..., list[Claim]]] = {
+    "clicks": _clicks,
     "mask": _mask,
     "mbrw": _mbrw,
+    "shuffle-nnn": _shuffle_nnn,
 }
-DRAWN = ("mbrw",)  # those whose figures are drawn where a folder for them is given
+DRAWN = ("mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
 
 
 def reproduce(

@@ -69,9 +69,11 @@ class ShuffleNNN(Masking):
             "What an attacker still learns: whoever knows a few items of a person can find her record by them, and "
             "read there everything else that she rated. A rating of a popular item that everybody likes is guessed "
             "well from the item alone, shuffled or not, and a shuffled rating may be the true one by chance. Which "
-            "items are critical is not published, but it can be guessed: on the release the critical items still "
-            "resemble each other, and the shuffled ones no longer do. Ratings of critical items make a record "
-            "easier to find than items alone. Items with one rater, and items that all rated alike, hide nothing.\n\n"
+            "items are critical is not published, and need not be: whoever repeats the choice on the release finds "
+            "nearly all of them (of MovieLens 100K every one, and 6 others in 100), because the critical items still "
+            "resemble each other and the shuffled ones no longer do. So an attacker knows which ratings are true, and "
+            "they make a record easier to find than items alone. Items with one rater, and items that all rated "
+            "alike, hide nothing.\n\n"
             "If theta was chosen by trying it on these data (recveil tune), the choice tells a little about them "
             "too. No budget counts that."
         )
@@ -88,7 +90,7 @@ class ShuffleNNN(Masking):
             raise RecveilError(
                 f"{self.name}: k must be less than the number of items that were rated ({items}), not {self.k}"
             )
-        if len(data) and self.similarity != "binary" and data.rating.min() == data.rating.max():
+        if len(data) and data.rating.min() == data.rating.max():
             raise RecveilError(f"{self.name} has nothing to shuffle: every rating is {data.rating[0]:g}")
 
     def count(self, chunk: Interactions) -> Columns:
