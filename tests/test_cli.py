@@ -135,9 +135,7 @@ def test_the_demo_protects_attacks_compares_and_reports(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = recveil("demo", "-o", "demo", json_answer=True)
     assert {b["manifest"]["mechanism"] for b in found["bundles"]} >= {"pseudonymise", "random-ratings"}
-    assert [m["spec"].partition(":")[0] for m in found["mechanisms"]] == [
-        b["manifest"]["mechanism"] for b in found["bundles"]
-    ]
+    assert {"pseudonymise", "random-ratings"} <= {m["spec"] for m in found["mechanisms"]}
     assert recveil("verify", tmp_path / "demo" / "bundles" / "pseudonymise").returncode == 0
     assert "<h1>" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
 

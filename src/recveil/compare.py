@@ -83,7 +83,7 @@ def compare(
     chosen = measures(plan)
     splits = [split(data, plan.holdout, [plan.seed, number]) for number in range(plan.splits)]
     key = (fingerprint(data), plan.seed, plan.holdout, plan.quick)
-    jobs = [_Job(m, splits, plan, cache, key) for m in mechanisms]
+    jobs, refused = _willing([_Job(m, splits, plan, cache, key) for m in mechanisms])
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
@@ -98,7 +98,7 @@ def compare(
         entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=(*undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
+        left_out=(*refused, *undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
         meta={
             "version": __version__,
             **{name: value for name, value in asdict(plan).items() if name != "only"},
@@ -150,6 +150,21 @@ def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
             f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least are held out, and {FEWEST} stay"
         )
     return Split(train, holdout, *before_and_after(holdout, rng))
+
+
+def _willing(jobs: list[_Job]) -> tuple[list[_Job], list[str]]:
+    """The jobs whose mechanism could release these people, and why the others could not; an error if none could."""
+    able, refused = [], []
+    for job in jobs:
+        try:
+            job.entry  # noqa: B018
+        except RecveilError as reason:
+            refused.append(str(reason))
+        else:
+            able.append(job)
+    if not able:
+        raise RecveilError(refused[0])
+    return able, refused
 
 
 @dataclass(frozen=True)
