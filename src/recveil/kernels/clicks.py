@@ -19,7 +19,7 @@ CONFIRM, CANCEL, CHANGE = 0, 1, 2
 
 @njit(inline="always", cache=True)
 def _sign(x: Any) -> Any:
-    return (x > 0) - (x < 0)
+    return int(x > 0) - int(x < 0)
 
 
 @njit(inline="always", cache=True)
