@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
@@ -50,9 +51,10 @@ def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.Dat
         first = next(_records(source, layout), None)
         if first is None:
             raise RecveilError(f"{source.name}: no rows, only a header")
-        frame = _typed(source, layout, roles, first[1])
+        kinds = _kinds(roles, first[1])
+        frame = _typed(source, layout, roles, kinds)
         if frame is None:
-            frame = _plain(source, layout, roles)
+            frame = _plain(source, layout, roles, kinds)
     except (pl.exceptions.PolarsError, csv.Error) as fault:
         raise _blame(source, layout, fault) from None
 
@@ -121,23 +123,19 @@ def _number(text: str) -> bool:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
+def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
-    kinds: dict[int, Any] = {}
-    for role, (position, *more) in roles.columns.items():
-        if not more:
-            kinds[position] = _kind(role, first[position] if position < len(first) else "")
-    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    try:
-        frame = _scan(source, layout, kinds).select(**outcome).collect()
-    except pl.exceptions.PolarsError:
-        return None
-    ids = [frame[role] for role in IDS if role in roles.columns]
-    if any(column.null_count() for column in ids):
-        return None
-    if any(column.dtype == pl.Int64 for column in ids) and _idle_signs(source, layout):
-        return None
-    return frame
+    ids = [role for role in IDS if role in roles.columns]
+    whole = any(kinds[roles.columns[role][0]] == pl.Int64 for role in ids)
+    with ThreadPoolExecutor(1) as pool:
+        idle = pool.submit(_idle_signs, source, layout) if whole else None
+        try:
+            frame = _scan(source, layout, roles, kinds)
+        except pl.exceptions.PolarsError:
+            return None
+        if any(frame[role].null_count() for role in ids) or (idle and idle.result()):
+            return None
+        return frame
 
 
 def _idle_signs(source: Source, layout: Layout) -> bool:
@@ -161,20 +159,23 @@ def _idle_signs(source: Source, layout: Layout) -> bool:
     return False
 
 
-def _plain(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
-    """The careful way: text, of which those id columns become integers that lose nothing by it."""
-    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    frame = _scan(source, layout, {}).select(**outcome).collect()
+def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+    """The careful way: ids as text, of which those columns become integers that lose nothing by it."""
+    ids = {role: roles.columns[role][0] for role in IDS if role in roles.columns}
+    try:
+        frame = _scan(source, layout, roles, {n: kind for n, kind in kinds.items() if n not in ids.values()})
+    except pl.exceptions.PolarsError:
+        frame = _scan(source, layout, roles, {})
     if frame["user"].null_count():  # perhaps only blank lines
         reader = layout.reader(islice(source.lines(), layout.skip, None))
         frame = frame.filter(pl.Series([bool(fields) for fields in reader]))
     quoted = _quoted(source, layout)
-    ids = [role for role in IDS if role in roles.columns and roles.columns[role][0] not in quoted]
-    return frame.with_columns(_integers(frame[role]) for role in ids)
+    return frame.with_columns(_integers(frame[role]) for role, position in ids.items() if position not in quoted)
 
 
-def _scan(source: Source, layout: Layout, kinds: Mapping[int, Any]) -> pl.LazyFrame:
-    return pl.scan_csv(
+def _scan(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+    """The columns that play a role, under the names of their roles; text except for `kinds`."""
+    rows = pl.scan_csv(
         source.path if source.content is None else BytesIO(source.content),
         has_header=False,
         skip_lines=layout.skip,
@@ -184,6 +185,7 @@ def _scan(source: Source, layout: Layout, kinds: Mapping[int, Any]) -> pl.LazyFr
         missing_columns="insert",
         glob=False,
     )
+    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()}).collect()
 
 
 def _expression(positions: list[int]) -> pl.Expr:
@@ -191,21 +193,24 @@ def _expression(positions: list[int]) -> pl.Expr:
     return columns[0] if len(columns) == 1 else date_text(columns)
 
 
-def _kind(role: Role, text: str) -> Any:
-    """The type that the first field of a column suggests."""
-    digits = len(text) <= 20 and text.removeprefix("-").isdecimal()
-    if role in IDS:
-        return pl.Int64 if digits and str(int(text)) == text else pl.String
-    if not _number(text):
-        return pl.String
-    return pl.Int64 if digits and role == "time" else pl.Float64
+def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
+    """The types of columns that their first fields suggest; a date in parts stays text."""
+    kinds: dict[int, Any] = {}
+    for role, (position, *more) in roles.columns.items():
+        text = first[position] if position < len(first) and not more else ""
+        digits = len(text) <= 20 and text.removeprefix("-").isdecimal()
+        if role in IDS:
+            kinds[position] = pl.Int64 if digits and str(int(text)) == text else pl.String
+        elif _number(text):
+            kinds[position] = pl.Int64 if digits and role == "time" else pl.Float64
+    return kinds
 
 
 def _integers(text: pl.Series) -> pl.Series:
     for kind in (pl.Int64, pl.UInt64):
         whole = text.cast(kind, strict=False)
-        if not whole.null_count() and _digits(whole) == text.str.len_bytes().sum():
-            return whole
+        if not whole.null_count():
+            return whole if _digits(whole) == text.str.len_bytes().sum() else text
     return text
 
 
