@@ -42,7 +42,8 @@ def test_the_known_ones_come_out(real_data: Path) -> None:
     assert found["variance, original"].verdict == "not reproduced"
     assert "1.1256" in found["variance, original"].why or "1.1257" in found["variance, original"].why
     assert found["average of the random empirical data"].verdict == "not reproduced"
-    hidden = shuffle_nnn.hiding_claims(chosen, data, shuffle_nnn.hidings(data, 0.4, seeds=3))[0]
+    hidden, whole = shuffle_nnn.hiding_claims(chosen, data, shuffle_nnn.hidings(data, 0.4, seeds=3))[:2]
+    assert whole.verdict == "compatible" and whole.ours == pytest.approx(0.692, abs=0.005)
     assert hidden.verdict == "not reproduced" and hidden.ours == pytest.approx(0.592, abs=0.005)
     assert "625 of 1,682 items are critical" in hidden.why
 

@@ -17,6 +17,8 @@ from recveil.errors import RecveilError
 from recveil.intervals import bootstrap, bootstrap_mean, share
 from recveil.measurement import Measurement, Trial
 
+POINTS = 5000  # people in a scatter plot
+
 
 @dataclass(frozen=True, eq=False)
 class Hiding:
@@ -97,12 +99,14 @@ def charts(found: Hiding, title: str) -> tuple[Any, Any]:
         import altair as alt
     except ImportError:
         raise RecveilError("figures need altair: pip install 'recveil[measure]'") from None
-    means = [{"before": b, "after": a} for b, a in zip(found.before, found.after, strict=True) if np.isfinite(a)]
+    some = np.flatnonzero(np.isfinite(found.after))
+    some = some[:: -(-len(some) // POINTS) or 1]
+    means = [{"before": b, "after": a} for b, a in zip(found.before[some], found.after[some], strict=True)]
     counts, edges = np.histogram(found.hidden, bins=20, range=(0, 1))
     bars = [{"low": a, "high": b, "users": n} for a, b, n in zip(edges[:-1], edges[1:], counts.tolist(), strict=True)]
     scale = alt.Scale(zero=False)
     scatter = (
-        alt.Chart(alt.Data(values=means), title=f"{title}: mean rating of each person")
+        alt.Chart(alt.Data(values=means), title=f"{title}: mean rating of {len(some):,} people")
         .mark_point(size=8, opacity=0.5)
         .encode(x=alt.X("before:Q", title="original", scale=scale), y=alt.Y("after:Q", title="masked", scale=scale))
     )
