@@ -102,6 +102,28 @@ def test_a_wrong_request_gets_one_line_and_writes_nothing(
     assert [p.name for p in tmp_path.iterdir()] == ["ratings.csv"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--with", "pseudonymise", "--keep-statistics", "s.npz"],
+        ["--with", "dp-streams:epsilon=4,delta=1e-6", "--keep-map", "m.csv"],
+    ],
+)
+def test_what_a_mechanism_cannot_keep_is_said_before_anything_is_written(
+    recveil: Run, ratings: Path, tmp_path: Path, options: list[str]
+) -> None:
+    done = recveil("release", ratings, "-o", "out", *options, code=1)
+    assert "to keep" in done.stderr or "could be kept" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_items_outside_the_catalogue_are_counted_for_the_owner(recveil: Run, ratings: Path, tmp_path: Path) -> None:
+    (tmp_path / "items.txt").write_text("\n".join(map(str, range(28))))
+    done = recveil("release", ratings, "--with", "pseudonymise", "-o", "out", "--catalogue", "items.txt")
+    assert "2 items of the data do not stand in the catalogue" in done.stderr
+    assert all("catalogue" not in p.read_text() for p in (tmp_path / "out").iterdir() if p.suffix == ".json")
+
+
 def test_usage_is_exit_code_two(recveil: Run) -> None:
     recveil("release", code=2)
     recveil("nonsense", code=2)

@@ -50,11 +50,18 @@ def release(
 
     again = drawing(load_statistics(data), with_) if is_statistics(data) else None
     mechanism = again.mechanism if again else parse(with_)
+    from recveil.mechanism import Synthesis
+
+    draws = isinstance(mechanism, Synthesis)
+    if keep_map and draws:
+        raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if keep_statistics and not draws:
+        raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
     from recveil.randomness import source
-    from recveil.release import draw
+    from recveil.release import draw, over_catalogue
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
@@ -66,6 +73,8 @@ def release(
         if holdout:
             rows, held = holdout_users(rows, holdout, source(seed).derive("holdout").generator())
         items = read_catalogue(catalogue) if catalogue else None
+        if items is not None and (outside := rows.n_items - len(over_catalogue(rows, items).compact().items)):
+            say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows)) as tick:
             made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
         del rows  # a large log should not stand in memory twice
@@ -73,14 +82,10 @@ def release(
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
-    if keep_map:
-        if made.id_map is None:
-            raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if keep_map and made.id_map is not None:
         save_map(made.id_map, keep_map)
         say(f"the private id map is in {keep_map}; keep it to yourself")
-    if keep_statistics:
-        if made.published is None:
-            raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
+    if keep_statistics and made.published is not None:
         save_statistics(made.published, keep_statistics)
         say(f"the noisy statistics are in {keep_statistics}")
     if made.published and not again:
