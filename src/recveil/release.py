@@ -76,10 +76,14 @@ def release(
     if isinstance(mechanism, Synthesis):
         return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
     assert isinstance(mechanism, Masking)
+    data = data.grouped(mechanism.by)  # once for both passes
     settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
-    rows, tokens = _tokens(masked.rows, data, chance.derive("tokens"))
-    id_map = pl.DataFrame({"original": masked.origin, "released": tokens})
-    return _finish(rows, settled, public, chance.seeded, time, masked.notes, id_map)
+    users = data.users
+    del data  # of a large log, no more stands in memory than is needed
+    rows, tokens = _tokens(masked.rows, users, chance.derive("tokens"))
+    id_map, notes = pl.DataFrame({"original": masked.origin, "released": tokens}), masked.notes
+    del masked
+    return _finish(rows, settled, public, chance.seeded, time, notes, id_map)
 
 
 def publish(
@@ -140,7 +144,6 @@ def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
 
 
 def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Tick) -> tuple[Mechanism, Masked]:
-    data = data.grouped(mechanism.by)  # once for both passes
     counts = local.total(data, mechanism.count, mechanism.by, tick)
     plan = mechanism.plan(counts, chance.derive("plan"))
     mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
@@ -153,12 +156,12 @@ def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep
     return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
-def _tokens(rows: Interactions, data: Interactions | None, chance: Source) -> tuple[Interactions, pl.Series]:
-    """The rows with a random 63-bit token for every user; tokens that name a real id in `data` are drawn again.
+def _tokens(rows: Interactions, users: pl.Series | None, chance: Source) -> tuple[Interactions, pl.Series]:
+    """The rows with a random 63-bit token for every user; tokens that name one of the real `users` are drawn again.
 
     People who were drawn are not compared with real ones: that would depend on the data outside the budget.
     """
-    real = data.users.to_numpy() if data is not None and data.users.dtype == pl.Int64 else None
+    real = users.to_numpy() if users is not None and users.dtype == pl.Int64 else None
     rng = chance.generator()
     tokens = np.zeros(rows.n_users, dtype=np.int64)
     open_ = np.arange(rows.n_users)

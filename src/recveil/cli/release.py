@@ -69,15 +69,15 @@ def release(
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
     else:
-        rows = read_released(data, columns, duplicates)
+        rows = [read_released(data, columns, duplicates)]
         if holdout:
-            rows, held = holdout_users(rows, holdout, source(seed).derive("holdout").generator())
+            kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
+            rows.append(kept)
         items = read_catalogue(catalogue) if catalogue else None
-        if items is not None and (outside := rows.n_items - len(over_catalogue(rows, items).compact().items)):
+        if items is not None and (outside := rows[0].n_items - len(over_catalogue(rows[0], items).compact().items)):
             say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
-        with progress(mechanism.name, 2 * len(rows)) as tick:
-            made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
-        del rows  # a large log should not stand in memory twice
+        with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
+            made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")

@@ -30,7 +30,9 @@ def deduplicate(data: Interactions, keep: Keep = "last") -> Interactions:
         return data
     keys = _keys(data)
     order = np.argsort(keys, kind="stable")
-    same = keys[order[1:]] == keys[order[:-1]]
+    ascending = keys[order]
+    same = ascending[1:] == ascending[:-1]
+    del ascending
     repeats = int(np.count_nonzero(same))
     if repeats == 0:
         return data
