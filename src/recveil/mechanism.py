@@ -108,6 +108,7 @@ class Masking(Mechanism):
 
     by: ClassVar[By] = "user"
     ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
+    reads_time: ClassVar[bool] = False  # whether masking looks at times; if not, those to be dropped go first
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""

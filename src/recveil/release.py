@@ -76,6 +76,8 @@ def release(
     if isinstance(mechanism, Synthesis):
         return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
     assert isinstance(mechanism, Masking)
+    if not mechanism.reads_time and _time_rule(time, data) == "drop":
+        data = replace(data, time=None)
     data = data.grouped(mechanism.by)  # once for both passes
     settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
     users = data.users

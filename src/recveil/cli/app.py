@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did 
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -53,6 +54,8 @@ def _main(
 
 
 def main() -> None:
+    # The allocator inside polars, read when it is loaded: give back at once what reading a large log took.
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     try:
         app()
     except RecveilError as error:
