@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from recveil.formats import read
+from recveil.recommenders.bprfm import features
 from recveil.reproduce import shuffle_nnn
 from recveil.reproduce import shuffle_nnn_tables as tables
 from recveil.samples import sample
@@ -57,8 +58,10 @@ def test_tables_on_a_sample() -> None:
     assert np.array_equal(real, same)
     assert tables.order_kept(real, same).tolist() == [1.0, 1.0]
     wide = np.tile(np.linspace(0.8, 1, 9), (3, 1)) + np.arange(3)[:, None] / 1000
-    claims = tables.table_3("", tables.MOVIELENS, wide, wide, "")
+    claims = tables.table_3("", tables.MOVIELENS, list(tables.MOVIELENS.rmse), wide, wide, "")
     assert len(claims) == 19 and claims[-1].ours == 1.0
+    fewer = tables.table_3("", tables.GOODBOOKS, list(tables.GOODBOOKS.rmse)[:4], wide[:, :4], wide[:, :4], "")
+    assert [c.verdict for c in fewer].count("not available") == 10
 
 
 def test_genres_are_split() -> None:
@@ -66,11 +69,14 @@ def test_genres_are_split() -> None:
     assert list(zip(item, genre, strict=True)) == [(1, "A"), (1, "B"), (2, "c-d"), (2, "e")]
 
 
-def test_people_are_the_same_on_both_sides() -> None:
-    data = sample("films?users=60")
-    few = tables.subset(data, 20)
-    (rows,) = tables.within(tables.masked(data, "pseudonymise", [0]), few)
-    assert rows.equals(few.compact()) and rows.n_users == 20
+def test_lists_of_some_are_those_of_all() -> None:
+    """Serving fewer people changes nobody's list: all served, the recall is the one of everybody."""
+    data = sample("films?users=40")
+    known = features(pl.Series([0]), pl.Series(["none"]))
+    one, other = (tables.recalls([data], known, lambda: None, people, 2) for people in (None, 40))
+    assert {name: values.tolist() for name, values in one.items()} == {n: v.tolist() for n, v in other.items()}
+    assert set(one) == set(tables.MOVIELENS.recall)
+    assert all(values[0, 0] <= values[0, 1] for values in one.values())
 
 
 def test_a_missing_data_set_is_named(recveil: Callable[..., Any], tmp_path: Path) -> None:

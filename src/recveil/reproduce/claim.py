@@ -14,7 +14,7 @@ class Claim:
 
     reproduced: ours agrees within its interval. compatible: agrees, but so would other readings of the paper.
     not reproduced: it does not come out. contradicted by the paper: its own numbers say otherwise. not available: the
-    data do not exist publicly any more.
+    data do not exist publicly any more, or the computation is out of reach.
     """
 
     where: str
