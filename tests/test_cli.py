@@ -124,6 +124,14 @@ def test_items_outside_the_catalogue_are_counted_for_the_owner(recveil: Run, rat
     assert all("catalogue" not in p.read_text() for p in (tmp_path / "out").iterdir() if p.suffix == ".json")
 
 
+def test_a_missing_extra_prints_the_pip_line_before_any_work(
+    recveil: Run, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    done = recveil("compare", ratings, "--with", "pseudonymise", "-o", "report.html", code=1)
+    assert done.stderr.strip() == "recveil: altair is not installed; pip install 'recveil[measure]'"
+
+
 def test_usage_is_exit_code_two(recveil: Run) -> None:
     recveil("release", code=2)
     recveil("nonsense", code=2)

@@ -38,6 +38,13 @@ for command in (assess, audit, clicks, compare, demo, inspect, measure, recommen
     app.command()(command)
 
 
+EXTRAS = {
+    "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
+    "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "spark": ("pyspark",),
+}
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from recveil import __version__
@@ -60,6 +67,13 @@ def main() -> None:
         app()
     except RecveilError as error:
         print(f"recveil: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
+    except ModuleNotFoundError as missing:
+        module = (missing.name or "").partition(".")[0]
+        extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+        if extra is None:
+            raise
+        print(f"recveil: {module} is not installed; pip install 'recveil[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
