@@ -1,7 +1,8 @@
 """Speed of MASK on 60,000 users, as ratios in one run; CPU time where one core is meant: neighbours do not count.
 
 - All pair supports of 10,000 items: at least 6x float32 BLAS (X.T @ X) per core, equal to it; two cores at least 1.7x.
-- Perturbation: at least 10x one random number for each cell (from the same cipher; numpy's generator for comparison).
+- Perturbation: at least 10x one random number for each cell from the same cipher. Against numpy's generator, which is
+  not cryptographic and several times faster than the cipher, the ratio is smaller; it is printed beside it.
 - --large: 1,000,000 users x 20,000 items, perturbed and reduced to each item's 50 nearest, in less than 12 GB.
 """
 
@@ -70,9 +71,12 @@ def pairs(items: int) -> bool:
     pair_counts(bits[:8])
     numba.set_num_threads(1)
     ours = clock(lambda: pair_counts(bits), times=2)
-    wall = clock(lambda: pair_counts(bits), cpu=False, times=2)
-    numba.set_num_threads(2)
-    both = clock(lambda: pair_counts(bits), cpu=False, times=3)
+    wall = both = float("inf")
+    for _ in range(4):  # in turns, so that neighbours disturb both alike
+        numba.set_num_threads(1)
+        wall = min(wall, clock(lambda: pair_counts(bits), cpu=False, times=1))
+        numba.set_num_threads(2)
+        both = min(both, clock(lambda: pair_counts(bits), cpu=False, times=1))
     counts = pair_counts(bits)[:items, :items]
     with threadpool_limits(1):
         begin = time.process_time()
@@ -84,7 +88,7 @@ def pairs(items: int) -> bool:
     print(
         f"  {blas / ours:.1f}x BLAS per core (at least 6), equal: {same}; two cores {wall / both:.2f}x (at least 1.7)"
     )
-    return same and blas / ours >= 6
+    return same and blas / ours >= 6 and wall / both >= 1.7
 
 
 def perturbation(items: int, rows: int = 3000) -> bool:
@@ -120,7 +124,7 @@ def large(users: int, items: int, k: int = 50) -> bool:
     seen: Columns = perturb(data, Mask(P), seed=1)[0]
     perturbed = time.perf_counter() - begin
     with progress("similar items", items) as tick:
-        similar = similar_items(seen, p=P, k=k, tick=tick)
+        similar = similar_items(seen, p=P, minsup=0, k=k, tick=tick)  # minsup 0: no item is spared
     took = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with_list = int((similar.neighbour[:, 0] >= 0).sum())

@@ -165,15 +165,16 @@ def theta_filter(train: Interactions, k: int = 20_000, theta: float = 0.7) -> No
 
 def million(train: Interactions) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        begin = time.perf_counter()
+        begin, worked = time.perf_counter(), time.process_time()
         made = release(train, parse("mbrw:k=1000000,theta=0.7"), seed=1)
         drawn = time.perf_counter() - begin
         save(made, Path(folder) / "out")
-        total = time.perf_counter() - begin
+        total, worked = time.perf_counter() - begin, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"K = 1,000,000 at Theta 0.7: {made.data.n_users:,} streams kept, {len(made.data):,} clicks; generated and "
-        f"filtered in {drawn:.1f} s, written after {total:.1f} s (goal 30 s); peak memory {peak:.1f} GB (goal 4 GB)"
+        f"filtered in {drawn:.1f} s, written after {total:.1f} s (goal 30 s), "
+        f"{worked:.1f} s of CPU; peak memory {peak:.1f} GB (goal 4 GB)"
     )
 
 

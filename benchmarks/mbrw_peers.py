@@ -67,8 +67,9 @@ def main() -> None:
     )
     begin = time.perf_counter()
     synthesizer = PARSynthesizer(metadata, epochs=EPOCHS, verbose=False)
-    synthesizer.fit(frame)
-    drawn = synthesizer.sample(num_sequences=rows.n_users)
+    synthesizer.fit({"clicks": frame})
+    drawn = synthesizer.sample_sequences(num_sequences=rows.n_users)
+    drawn = drawn["clicks"] if isinstance(drawn, dict) else drawn
     theirs = time.perf_counter() - begin
     items = pl.Series(drawn["item"].astype(str).tolist()).cast(data.items.dtype)
     peer = from_ids(pl.Series(drawn["user"].astype(str).tolist()), items, time=np.arange(len(drawn)))

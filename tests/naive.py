@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from fractions import Fraction
+from itertools import combinations, pairwise
 
 
 def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
@@ -60,6 +61,53 @@ def draw_per_group(starts: list[int], keys: list[int], weights: list[int], key: 
     return drawn
 
 
+def discrete_cells(
+    key: bytes, n: int, block: int, low: list[int], high: list[int], law: tuple[int, int, int, int, bool, bool]
+) -> list[int | None]:
+    """Noise for cells 0 .. n - 1; None where the bounds do not decide. law: start, bits, p, q, gaussian, signed."""
+    start, bits, p, q, gaussian, signed = law
+    drawn: list[int | None] = []
+    for first in range(0, n, block):
+        words = chacha_words(key, first // block, 20 * block)
+        cells = range(first, min(first + block, n))
+        drawn += [discrete_value(words, low, high, start, 2**bits, p, q, gaussian, signed) for _ in cells]
+    return drawn
+
+
+def discrete_value(
+    words: list[int],
+    low: list[int],
+    high: list[int],
+    start: int,
+    size: int,
+    p: int,
+    q: int,
+    gaussian: bool,
+    signed: bool,
+) -> int | None:
+    while True:
+        u = words.pop(0)
+        surely = [j for j in range(len(low)) if u < low[j] and (j == 0 or u >= high[j - 1])]
+        if not surely:
+            return None
+        y = start + surely[0] * size
+        rest = words.pop(0) if signed or size > 1 else 0
+        x, negative = y + rest % size, signed and rest >= 2**63
+        if negative and x == 0:
+            continue
+        above = x * x - y * y if gaussian else x - y
+        if above == 0 or exp_coin(words, p * above, q):
+            return -x if negative else x
+
+
+def exp_coin(words: list[int], p: int, q: int) -> bool:
+    """Heads with probability exp(-p / q): the parity of the first k whose coin of probability (p / q) / k fails."""
+    k = 1
+    while below(words, q) < p and (k == 1 or below(words, k) == 0):
+        k += 1
+    return k % 2 == 1
+
+
 def nearest(queries: list[set[int]], records: list[set[int]]) -> list[float]:
     """The largest cosine of each query to any record."""
     return [max([cosine(q, r) for r in records], default=0.0) for q in queries]
@@ -98,6 +146,114 @@ def eccentricity(scores: list[float]) -> float:
     mean = sum(scores) / len(scores)
     deviation = math.sqrt(sum((s - mean) ** 2 for s in scores) / len(scores))
     return (top - second) / deviation if deviation else 0.0
+
+
+def bounded_counts(
+    baskets: list[list[int]], kept: list[int], edges: list[int], pair_share: int, length_share: int, unit: int
+) -> tuple[dict[int, int], dict[tuple[int, int], int], dict[int, int], dict[tuple[int, int], int]]:
+    """Items, pairs, lengths and transitions of baskets, every basket with an integer norm of at most `unit` in each."""
+    items: dict[int, int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+    lengths: dict[int, int] = {}
+    moves: dict[tuple[int, int], int] = {}
+    for basket in baskets:
+        once = list(dict.fromkeys(basket))
+        for i in once:
+            items[i] = items.get(i, 0) + math.isqrt(unit * unit // len(once))
+        inside = [kept.index(i) for i in once if i in kept]
+        if len(inside) < 2:
+            continue
+        kind = max(j for j, edge in enumerate(edges) if edge <= len(inside))
+        lengths[kind] = lengths.get(kind, 0) + math.isqrt(length_share)
+        both = list(combinations(sorted(inside), 2))
+        for pair in both:
+            pairs[pair] = pairs.get(pair, 0) + math.isqrt(pair_share // len(both))
+        for move in pairwise(inside):
+            moves[move] = moves.get(move, 0) + math.isqrt(unit * unit // (len(inside) - 1))
+    return items, pairs, lengths, moves
+
+
+def pick(words: list[int], cumulated: list[int]) -> int:
+    u = words.pop(0) >> 32
+    return min(sum(c <= u for c in cumulated), len(cumulated) - 1)
+
+
+def walk_basket(words: list[int], size: int, first: list[int], rows: list[list[int]]) -> list[int]:
+    basket: list[int] = []
+    while len(basket) < size:
+        tries = 0
+        while True:
+            if not basket or tries >= 20:
+                new = pick(words, first) if tries < 60 else below(words, len(first))
+            else:
+                new = pick(words, rows[basket[below(words, len(basket))]])
+            tries += 1
+            if new not in basket:
+                break
+        basket.append(new)
+    return basket
+
+
+def pair_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
+    """Half the weighted squares of (pair counts of the baskets - target)."""
+    m = len(target)
+    counts = [[0.0] * m for _ in range(m)]
+    for basket in baskets:
+        for a, b in combinations(basket, 2):
+            for i, j in ((a, b), (b, a)):
+                counts[i][j] += 1 / math.sqrt(len(basket) * (len(basket) - 1) / 2)
+    cells = [(i, j) for i in range(m) for j in range(m) if i < j]
+    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+
+
+def swap_items(
+    key: bytes, baskets: list[list[int]], target: list[list[float]], first: list[int], rows: list[list[int]],
+    softness: float, sweeps: int,
+) -> list[list[int]]:  # fmt: skip
+    """A proposal is accepted if the whole error, computed anew, falls."""
+    baskets = [list(b) for b in baskets]
+    for sweep in range(sweeps):
+        for k, basket in enumerate(baskets):
+            words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
+            for at in range(len(basket) if len(basket) > 1 else 0):
+                if (words.pop(0) >> 11) * 2.0**-53 < 0.8:
+                    other = below(words, len(basket) - 1)
+                    new = pick(words, rows[basket[other if other < at else other + 1]])
+                else:
+                    new = pick(words, first)
+                if new in basket:
+                    continue
+                before, old = pair_error(baskets, target, softness), basket[at]
+                basket[at] = new
+                if pair_error(baskets, target, softness) >= before:
+                    basket[at] = old
+    return baskets
+
+
+def move_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
+    m = len(target)
+    counts = [[0.0] * m for _ in range(m)]
+    for basket in baskets:
+        for a, b in pairwise(basket):
+            counts[a][b] += 1 / math.sqrt(len(basket) - 1)
+    cells = [(i, j) for i in range(m) for j in range(m)]
+    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+
+
+def swap_order(
+    key: bytes, baskets: list[list[int]], target: list[list[float]], softness: float, sweeps: int
+) -> list[list[int]]:
+    baskets = [list(b) for b in baskets]
+    for sweep in range(sweeps):
+        for k, basket in enumerate(baskets):
+            words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
+            for _ in range(len(basket) if len(basket) > 1 else 0):
+                i, j = below(words, len(basket)), below(words, len(basket))
+                before = move_error(baskets, target, softness)
+                basket[i], basket[j] = basket[j], basket[i]
+                if move_error(baskets, target, softness) >= before:
+                    basket[i], basket[j] = basket[j], basket[i]
+    return baskets
 
 
 def sybil(records: list[Profile], known: Profile, cosine: bool, rounds: int, top: int) -> list[int]:
@@ -267,10 +423,10 @@ def next_item(
         ]
         while sum(shares) > 0:
             rest = uniform(words) * sum(shares)
-            b = 0
-            while rest >= shares[b]:
-                rest -= shares[b]
-                b += 1
+            lanes = [b for lane in range(4) for b in range(lane, len(blocks), 4)]
+            while rest >= shares[lanes[0]]:
+                rest -= shares[lanes.pop(0)]
+            b = lanes[0]
             for x in blocks[b]:
                 rest -= exact[x]
                 if rest < 0:
@@ -425,3 +581,92 @@ def machine_steps(
                 ]
                 bias[row] += rate * (towards * x - penalty * bias[row])
     return U, V, bias
+
+
+def click_information(column: list[int]) -> list[Fraction]:
+    """The probability of each person's entry in a column of likes (1), dislikes (-1) and neither (0)."""
+    return [Fraction(column.count(e), len(column)) for e in column]
+
+
+def click_pull(column: list[int]) -> list[Fraction]:
+    """Each person's share of commonality from one item: popularity times preferability, with her sign."""
+    n, likes, dislikes = len(column), column.count(1), column.count(-1)
+    return [Fraction(likes + dislikes, n) * Fraction(likes - dislikes, n) * e for e in column]
+
+
+def click_effect(likes: int, dislikes: int, users: int, sign: int) -> tuple[Fraction, Fraction, Fraction]:
+    """By definition: the change in commonality of one who clicks, and by which factor the probability of her entry
+    falls (disclosure grows by its logarithm), for the click and for the opposite click instead."""
+    before = [0] + [1] * likes + [-1] * dislikes + [0] * (users - likes - dislikes - 1)
+    after, opposite = [sign, *before[1:]], [-sign, *before[1:]]
+    was = click_information(before)[0]
+    return (
+        click_pull(after)[0] - click_pull(before)[0],
+        was / click_information(after)[0],
+        was / click_information(opposite)[0],
+    )
+
+
+def click_zone(likes: int, dislikes: int, users: int, sign: int) -> str:
+    common, told, reverse = click_effect(likes, dislikes, users, sign)
+    if common > 0:
+        return "safe" if told < 1 else "trade_off"
+    if told < 1:
+        return "trade_off"
+    return "dangerous" if reverse < 1 else "deleterious"
+
+
+def click_replay(
+    rows: list[tuple[int, int, int]], people: list[int], policies: list[dict[str, str]]
+) -> tuple[list[str], list[str], list[Fraction], list[Fraction], dict[int, tuple[int, int]]]:
+    """Zones, actions and effects of (user, item, sign) in order, and every item's likes and dislikes in the end."""
+    counts: dict[int, tuple[int, int]] = {}
+    zones, actions, gains, told = [], [], [], []
+    for (user, item, sign), n in zip(rows, people, strict=True):
+        likes, dislikes = counts.get(item, (0, 0))
+        zones.append(click_zone(likes, dislikes, n, sign))
+        actions.append(policies[user][zones[-1]])
+        gain, factor, _ = click_effect(likes, dislikes, n, sign)
+        gains.append(gain)
+        told.append(factor)
+        made = {"confirm": sign, "cancel": 0, "change": -sign}[actions[-1]]
+        counts[item] = (likes + (made == 1), dislikes + (made == -1))
+    return zones, actions, gains, told, counts
+
+
+def mdav(records: list[list[int]], k: int) -> list[int]:
+    """Groups of dense records, in rational arithmetic; of equals the first."""
+
+    def apart(a: list[Fraction], b: list[int]) -> Fraction:
+        return sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
+
+    def point(u: int) -> list[Fraction]:
+        return [Fraction(v) for v in records[u]]
+
+    def split(end: int) -> None:
+        others = sorted((u for u in left if u != end), key=lambda u: (apart(point(end), records[u]), u))
+        for u in [end, *others[: k - 1]]:
+            group[u] = max(group) + 1 if u == end else group[end]
+            left.remove(u)
+
+    left, group = list(range(len(records))), [-1] * len(records)
+    while len(left) >= 2 * k:
+        many = len(left) >= 3 * k
+        centre = [Fraction(sum(records[u][i] for u in left), len(left)) for i in range(len(records[0]))]
+        first = max(left, key=lambda u: (apart(centre, records[u]), -u))
+        split(first)
+        if many:
+            split(max(left, key=lambda u: (apart(point(first), records[u]), -u)))
+    last = max(group) + 1
+    return [last if g < 0 else g for g in group]
+
+
+def laplace_per_group(starts: list[int], keys: list[int], key: bytes) -> list[float]:
+    """Noise of scale 1 for every row, from the stream of its group: how far, then to which side."""
+    drawn = []
+    for begin, end, number in zip(starts[:-1], starts[1:], keys, strict=True):
+        words = chacha_words(key, number, 2 * (end - begin))
+        for row in range(end - begin):
+            far = -math.log(1.0 - (words[2 * row] >> 11) * 2.0**-53)
+            drawn.append(far if words[2 * row + 1] & 1 else -far)
+    return drawn

@@ -29,6 +29,7 @@ ALLOWED = {
     "samples": {"data", "kernels"} | LEAVES,
     "splits": {"data"} | LEAVES,
     "mechanism": {"data", "guarantee", "randomness"} | LEAVES,
+    "clicks": {"clicks", "data", "kernels"} | LEAVES,
 }
 BELOW_MEASURES = {"data", "kernels", "measurement", "intervals", "splits", "randomness"} | LEAVES
 FORBIDDEN = {

@@ -68,7 +68,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "text rating": ("a.csv", GOOD + "7,8,good,9\n", ", line 4: rating 'good' is not a number"),
     "decimal comma": ("a.csv", "user;item;rating\n1;2;3,5\n", ", line 2: rating '3,5' is not a number"),
     "NaN rating": ("a.csv", GOOD + "7,8,NaN,9\n", ", line 4: rating nan is not a finite number"),
-    "infinite rating": ("a.csv", HEAD + "\n7,8,-inf,9\n", ", line 3: rating '-inf' is not a finite number"),
+    "infinite rating": ("a.csv", HEAD + "\n7,8,-inf,9\n", ", line 3: rating -inf is not a finite number"),
     "rating too large": ("a.csv", HEAD + "7,8,1e999,9\n", ", line 2: rating inf is not a finite number"),
     "no rating": ("a.csv", GOOD + "7,8,,9\n", ", line 4: rating is empty"),
     "line after long record": ("a.csv", 'user,item,rating\n"a\n\nb",1,2\nc,2,x\n', ", line 5: rating 'x' is"),

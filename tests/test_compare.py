@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.estimate import estimate
 from recveil.measurement import trial
+from recveil.measures import MEASURES
 from recveil.mechanisms import MECHANISMS
 from recveil.metrics.lift import lift
 from recveil.recommenders import RANKERS
@@ -124,10 +125,24 @@ def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
     def broken(*_: Any) -> None:
         raise RecveilError("there is nobody to measure")
 
-    monkeypatch.setitem(__import__("recveil.attacks", fromlist=["x"]).ATTACKS, "linkage", broken)
+    monkeypatch.setitem(MEASURES, "linkage", broken)
     report = compare(films, ["pseudonymise"], Plan(only=("linkage",)))
     assert report.left_out == ("linkage of pseudonymise: there is nobody to measure",)
     assert not report.measurements
+
+
+def test_a_mechanism_that_refuses_does_not_stop_the_others(
+    films: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RecveilError("random-ratings: too few people")
+
+    monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", refuse)
+    report = compare(films, ["random-ratings", "pseudonymise"], Plan(only=("linkage",)))
+    assert [e.spec for e in report.entries] == ["pseudonymise"]
+    assert report.left_out == ("random-ratings: too few people",)
+    with pytest.raises(RecveilError, match="too few people"):
+        compare(films, ["random-ratings"], Plan(only=("linkage",)))
 
 
 def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:

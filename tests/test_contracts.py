@@ -17,7 +17,7 @@ from recveil.release import release
 from recveil.spec import parse, text
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
-REQUIRED: dict[str, str] = {"shuffle-nnn": "k=10"}
+REQUIRED: dict[str, str] = {"dp-streams": "epsilon=8,delta=0.001", "shuffle-nnn": "k=10"}
 
 
 def mechanism(name: str) -> Mechanism:

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from recveil.data import NO_TIME, Interactions, from_ids
@@ -221,12 +221,18 @@ ends = st.sampled_from(["\n", "\r\n"])
     lines=st.lists(st.tuples(st.sampled_from(common) | st.sampled_from(rare), ends), min_size=1, max_size=4),
     header=ends,
     ended=st.booleans(),
+    order=st.sampled_from(["user,item,rating", "item,user,rating", "rating,item,user"]),
+    separator=st.sampled_from(",\t;|"),
 )
-def test_integers_lose_nothing_whatever_the_line_ends(
-    lines: list[tuple[str, str]], header: str, ended: bool, tmp_path: Path
+@example(lines=[("1", "\n"), ("01", "\n")], header="\n", ended=True, order="user,item,rating", separator="\t")
+def test_integers_lose_nothing_whatever_the_separators(
+    lines: list[tuple[str, str]], header: str, ended: bool, order: str, separator: str, tmp_path: Path
 ) -> None:
-    text = f"item,user{header}" + "".join(f"5,{user}{end}" for user, end in lines)
-    found = read(put(tmp_path / "a.csv", text if ended else text.rstrip()))
+    assume(separator != "\t" or not any("\t" in user for user, _ in lines))
+    row = order.replace("item", "5").replace("rating", "0.5")
+    text = order + header + "".join(row.replace("user", user) + end for user, end in lines)
+    content = (text if ended else text.rstrip()).replace(",", separator)
+    found = read(put(tmp_path / "a.csv", content), duplicates="all")
     users = [user.strip('"') for user, _ in lines]
     whole = lines[0][0] != '"7"' and all(
         user.removeprefix("-").isdecimal() and str(int(user)) == user for user in users
@@ -243,6 +249,7 @@ def test_byte_order_mark_carriage_returns_blank_lines_and_quotes(tmp_path: Path)
     ]
     short = put(tmp_path / "short.csv", "user,item,comment\n1,2\n3,4,x\n")
     assert rows(read(short)) == [(1, 2), (3, 4)]
+    assert rows(read(put(tmp_path / "u.data", "007\t2\t3\t4\n"))) == [("007", 2, 3, 4)]
     assert rows(read(put(tmp_path / "u.data", "\ufeff1\t2\t3\t4\r\n5\t6\t7\t\r\n"))) == [(1, 2, 3, 4), (5, 6, 7, None)]
     assert rows(read(put(tmp_path / "t.dat", 'userID\tmovieID\ttag\n1\t2\t"12 inch\n'))) == [(1, 2, '"12 inch')]
 

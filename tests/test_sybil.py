@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from recveil.attacks.records import records
-from recveil.attacks.sybil import _attack, _most_liked, sybil
+from recveil.attacks.sybil import attack, most_liked, sybil
 from recveil.data import from_ids
 from recveil.measurement import Trial
 
@@ -29,7 +29,7 @@ def test_the_kernel_equals_its_twin(seed: int, similarity: str) -> None:
     ]
     known = np.array([[0, 3, 5], [1, 2, -1]], dtype=np.int32)
     signs = np.array([[1.0, -1.0, 1.0], [1.0, 1.0, np.nan]])
-    told = _attack(of, _most_liked(of), (known, signs), similarity, 3, 2)  # type: ignore[arg-type]
+    told = attack(of, most_liked(of), (known, signs), similarity, 3, 2)  # type: ignore[arg-type]
     for k in range(2):
         facts = {int(i): float(s) for i, s in zip(known[k], signs[k], strict=True) if i >= 0}
         expected = naive.sybil(profiles, facts, similarity == "cosine", 3, 2)

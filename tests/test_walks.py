@@ -82,12 +82,12 @@ def test_streams_equal_their_twin(
     drawn = laws(end, memory, hops, np.diff(starts))
     seeds = Seeds(starts, data.item, np.arange(data.n_users))
     source = seeded(5)
-    made = memory_streams(over, seeds, np.arange(20), drawn, source, sliding=sliding, repeats=repeats)
+    made = memory_streams(over, seeds, np.arange(10), drawn, source, sliding=sliding, repeats=repeats)
     DS, CVS, blocks = in_ranks(data, over)
     ranked = [over.rank[data.item[a:b]].tolist() for a, b in pairwise(starts)]
     key = source.key().astype("<u8").tobytes()
     tables = (drawn.end.tolist(), drawn.memory.tolist(), drawn.hops.tolist(), drawn.to_length)
-    for i in range(20):
+    for i in range(10):
         words = naive.chacha_words(key, i, 400)
         expected = naive.memory_walk(DS, CVS, blocks, ranked, tables, sliding, repeats, words)
         assert over.rank[made.items[made.starts[i] : made.starts[i + 1]]].tolist() == expected

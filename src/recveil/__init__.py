@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recveil.measurement import Measurement, Trial, measure, trial
     from recveil.measures import measure_release
     from recveil.mechanism import Masking, Mechanism, Synthesis
+    from recveil.protection import choose_p
     from recveil.release import Release, release
     from recveil.samples import sample
     from recveil.spec import parse
@@ -34,6 +35,7 @@ _ROOMS = {
     "measurement": ("Measurement", "Trial", "measure", "trial"),
     "measures": ("measure_release",),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
+    "protection": ("choose_p",),
     "release": ("Release", "release"),
     "samples": ("sample",),
     "spec": ("parse",),
@@ -52,6 +54,7 @@ __all__ = [
     "Synthesis",
     "Trial",
     "assess",
+    "choose_p",
     "compose",
     "concat",
     "deduplicate",

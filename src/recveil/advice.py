@@ -33,7 +33,10 @@ PURPOSE = {
         "For choosing between rating algorithms: values are shuffled outside the critical items, so that the ranking "
         "of algorithms tends to survive. Who rated what is not hidden."
     ),
-    "mask": "For outsiders who train on ratings or likes: flips bits of each profile with a stated probability.",
+    "mask": (
+        "For outsiders who train on who has what: every bit of a profile is flipped with a stated probability. Single "
+        "bits are protected, with a proof; whole profiles are not."
+    ),
     "mbrw": (
         "For outsiders who need click sequences: walks that keep transitions and co-occurrence. Each begins with a "
         "copied piece of a real stream, so it carries no guarantee."

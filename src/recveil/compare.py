@@ -83,10 +83,14 @@ def compare(
     chosen = measures(plan)
     splits = [split(data, plan.holdout, [plan.seed, number]) for number in range(plan.splits)]
     key = (fingerprint(data), plan.seed, plan.holdout, plan.quick)
-    jobs = [_Job(m, splits, plan, cache, key) for m in mechanisms]
+    jobs, refused = _willing([_Job(m, splits, plan, cache, key) for m in mechanisms])
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for job, (_, missing) in zip(jobs, results, strict=True):
+        for name, why in missing.items():
+            reasons.setdefault((name, why), []).append(job.spec)
     from recveil import __version__
 
     return Report(
@@ -94,7 +98,7 @@ def compare(
         entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=(*undefined, *(why for _, missing in results for why in missing)),
+        left_out=(*refused, *undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
         meta={
             "version": __version__,
             **{name: value for name, value in asdict(plan).items() if name != "only"},
@@ -148,6 +152,21 @@ def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
     return Split(train, holdout, *before_and_after(holdout, rng))
 
 
+def _willing(jobs: list[_Job]) -> tuple[list[_Job], list[str]]:
+    """The jobs whose mechanism could release these people, and why the others could not; an error if none could."""
+    able, refused = [], []
+    for job in jobs:
+        try:
+            job.entry  # noqa: B018
+        except RecveilError as reason:
+            refused.append(str(reason))
+        else:
+            able.append(job)
+    if not able:
+        raise RecveilError(refused[0])
+    return able, refused
+
+
 @dataclass(frozen=True)
 class _Job:
     """One mechanism: released once for each split, and only if something is left to be measured."""
@@ -186,10 +205,10 @@ class _Job:
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
 
-    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], list[str]]:
+    def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], dict[str, str]]:
         """Measurements, and what could not be measured, each with its reason."""
         found: list[Measurement] = []
-        missing = []
+        missing: dict[str, str] = {}
         step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
             key = (*self.key, self.spec, name, *([self.plan.splits] if name == AGREEMENT else []))
@@ -199,7 +218,7 @@ class _Job:
                 self.cache.put(known, *key)
             found += [Measurement(**record) for record in known["measurements"]]
             if known["why"]:
-                missing.append(f"{name} of {self.spec}: {known['why']}")
+                missing[name] = known["why"]
             step(f"{self.spec}: {name}")
         return found, missing
 

@@ -218,7 +218,9 @@ class Interactions:
 def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Counting sort: where each code's rows start, and the rows by code, in their given order within a code."""
     rows = np.arange(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
-    table = sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1))).tocsr()
+    pairs = sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1)))
+    pairs.has_canonical_format = True  # no pair repeats, so there is nothing to sum up
+    table = pairs.tocsr()
     return table.indptr.astype(np.int64), table.data
 
 

@@ -13,6 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar
 
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import By, Interactions, Kind
 from recveil.errors import RecveilError
@@ -107,6 +108,7 @@ class Masking(Mechanism):
 
     by: ClassVar[By] = "user"
     ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
+    reads_time: ClassVar[bool] = False  # whether masking looks at times; if not, those to be dropped go first
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""
@@ -125,16 +127,20 @@ class Masking(Mechanism):
 
 
 class Synthesis(Mechanism):
-    """Rounds of count and publish, then draw. `published` grows by one entry each round."""
+    """Rounds of count and publish, then draw. `published` grows by one entry each round: named arrays.
+
+    `drawing` names the parameters that concern `draw` alone: the same statistics serve for other values of them.
+    """
 
     rounds: ClassVar[int] = 1
+    drawing: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
         """Statistics of this round with every user's contribution bounded; they add with `+`."""
 
     @abstractmethod
-    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Any:
+    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Mapping[str, NDArray[Any]]:
         """The round's statistics with noise: the only thing that later steps see."""
 
     @abstractmethod

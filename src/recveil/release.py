@@ -9,15 +9,26 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.engines import local
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
-from recveil.mechanism import Masking, Mechanism, Public, Synthesis
+from recveil.mechanism import Masked, Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
 
 Time = Literal["auto", "drop", "order", "keep"]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a Synthesis published: its noisy statistics, from which anybody may draw as often as they like."""
+
+    mechanism: Synthesis
+    public: Public
+    rounds: tuple[Mapping[str, NDArray[Any]], ...]
+    seeded: bool
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,7 @@ class Release:
     seeded: bool
     notes: Mapping[str, Any] = field(default_factory=dict)
     id_map: pl.DataFrame | None = field(default=None, repr=False)
+    published: Published | None = field(default=None, repr=False)
 
 
 def release(
@@ -61,23 +73,68 @@ def release(
     if catalogue is not None:
         data = over_catalogue(data, catalogue)
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
-    mechanism, rows, origin, notes = _run(data, mechanism, public, chance.derive(mechanism.name), tick)
+    if isinstance(mechanism, Synthesis):
+        return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
+    assert isinstance(mechanism, Masking)
+    if not mechanism.reads_time and _time_rule(time, data) == "drop":
+        data = replace(data, time=None)
+    data = data.grouped(mechanism.by)  # once for both passes
+    settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
+    users = data.users
+    del data  # of a large log, no more stands in memory than is needed
+    rows, tokens = _tokens(masked.rows, users, chance.derive("tokens"))
+    id_map, notes = pl.DataFrame({"original": masked.origin, "released": tokens}), masked.notes
+    del masked
+    return _finish(rows, settled, public, chance.seeded, time, notes, id_map)
+
+
+def publish(
+    data: Interactions,
+    mechanism: Synthesis,
+    public: Public,
+    chance: Source,
+    tick: local.Tick = lambda rows: None,  # noqa: ARG005
+) -> Published:
+    """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy."""
+    rounds: tuple[Any, ...] = ()
+    for number in range(mechanism.rounds):
+        counts = local.total(data, partial(mechanism.count, published=rounds), "user", tick)
+        noise = chance.derive(mechanism.name).derive("publish", number)
+        rounds = (*rounds, mechanism.publish(counts, rounds, noise))
+    return Published(mechanism, public, rounds, chance.seeded)
+
+
+def draw(published: Published, *, seed: int | None = None, time: Time = "auto") -> Release:
+    """Another release from statistics published before. It spends nothing."""
+    return _drawn(published, source(seed), time)
+
+
+def _drawn(published: Published, chance: Source, time: Time) -> Release:
+    mechanism = published.mechanism
+    rows = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
+    rows, _ = _tokens(rows, None, chance.derive("tokens"))
+    seeded = published.seeded or chance.seeded
+    made = _finish(rows, mechanism, published.public, seeded, time, {}, None)
+    return replace(made, published=published)
+
+
+def _finish(
+    rows: Interactions,
+    mechanism: Mechanism,
+    public: Public,
+    seeded: bool,
+    time: Time,
+    notes: Mapping[str, Any],
+    id_map: pl.DataFrame | None,
+) -> Release:
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
     kept = _time_rule(time, rows)
     if kept == "drop":
         rows = replace(rows, time=None)
-    rows, tokens = _tokens(rows, data, chance.derive("tokens"))
     promise = mechanism.guarantee(public)
-    return Release(
-        _canonical(rows, kept).compact(),
-        mechanism,
-        promise.as_experiment() if chance.seeded else promise,
-        kept,
-        chance.seeded,
-        notes,
-        None if origin is None else pl.DataFrame({"original": origin, "released": tokens}),
-    )
+    rows = _canonical(rows, kept).compact()
+    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
 
 
 def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
@@ -88,22 +145,11 @@ def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
     return known
 
 
-def _run(
-    data: Interactions, mechanism: Mechanism, public: Public, chance: Source, tick: local.Tick
-) -> tuple[Mechanism, Interactions, pl.Series | None, Mapping[str, Any]]:
-    if isinstance(mechanism, Masking):
-        data = data.grouped(mechanism.by)  # once for both passes
-        counts = local.total(data, mechanism.count, mechanism.by, tick)
-        plan = mechanism.plan(counts, chance.derive("plan"))
-        mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
-        masked = local.rewrite(data, mask, mechanism.by, tick)
-        return mechanism.settled(plan), masked.rows, masked.origin, masked.notes
-    assert isinstance(mechanism, Synthesis)
-    published: tuple[Any, ...] = ()
-    for number in range(mechanism.rounds):
-        counts = local.total(data, partial(mechanism.count, published=published), "user", tick)
-        published = (*published, mechanism.publish(counts, published, chance.derive("publish", number)))
-    return mechanism, mechanism.draw(published, public, chance.derive("draw")), None, {}
+def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Tick) -> tuple[Mechanism, Masked]:
+    counts = local.total(data, mechanism.count, mechanism.by, tick)
+    plan = mechanism.plan(counts, chance.derive("plan"))
+    mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
+    return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick)
 
 
 def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
@@ -112,9 +158,12 @@ def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep
     return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
-def _tokens(rows: Interactions, data: Interactions, chance: Source) -> tuple[Interactions, pl.Series]:
-    """The rows with a random 63-bit token for every user; tokens that name a real id are drawn again."""
-    real = data.users.to_numpy() if data.users.dtype == pl.Int64 else None
+def _tokens(rows: Interactions, users: pl.Series | None, chance: Source) -> tuple[Interactions, pl.Series]:
+    """The rows with a random 63-bit token for every user; tokens that name one of the real `users` are drawn again.
+
+    People who were drawn are not compared with real ones: that would depend on the data outside the budget.
+    """
+    real = users.to_numpy() if users is not None and users.dtype == pl.Int64 else None
     rng = chance.generator()
     tokens = np.zeros(rows.n_users, dtype=np.int64)
     open_ = np.arange(rows.n_users)

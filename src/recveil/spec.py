@@ -14,8 +14,11 @@ from recveil.mechanisms import MECHANISMS
 _OUTSIDE_BRACKETS = re.compile(r",(?![^(]*\))")
 
 
-def parse(spec: str) -> Mechanism:
-    """A mechanism from its name and parameters, such as "random-ratings:values=uniform"."""
+def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
+    """A mechanism from its name and parameters, such as "random-ratings:values=uniform".
+
+    Parameters that are not given are those of `otherwise`, where it is the same mechanism, else their defaults.
+    """
     name, _, text = spec.strip().partition(":")
     if name not in MECHANISMS:
         raise unknown("mechanism", name, MECHANISMS)
@@ -34,10 +37,12 @@ def parse(spec: str) -> Mechanism:
         if key in given:
             raise RecveilError(f"{name}: parameter {key} is given twice")
         given[key] = _value(name, key, value, hints[key])
+    if type(otherwise) is mechanism:
+        given = {k: getattr(otherwise, k) for k in known} | given
     missing = [k for k, f in known.items() if f.default is MISSING and k not in given]
     if missing:
-        about = known[missing[0]].metadata["about"]
-        raise RecveilError(f"{name} needs the parameter {missing[0]} ({about})")
+        wanted = " and ".join(f"{k} ({known[k].metadata['about']})" for k in missing)
+        raise RecveilError(f"{name} needs the parameter{'s' * (len(missing) > 1)} {wanted}")
     return mechanism(**given)
 
 

@@ -5,6 +5,7 @@ ATTACKS is the catalogue: an attack is tested, measured and documented by being 
 
 from __future__ import annotations
 
+from recveil.attacks.copies import copies
 from recveil.attacks.linkage import linkage
 from recveil.attacks.membership import membership
 from recveil.attacks.nearest import nearest
@@ -18,4 +19,5 @@ ATTACKS: dict[str, Measure] = {
     "reconstruction": reconstruction,
     "sybil": sybil,
     "nearest": nearest,
+    "copies": copies,
 }

@@ -43,7 +43,7 @@ def sybil(
     control: the share among the most popular items of the release. chance: among all items.
     """
     train, released = _signed(records(trial.train), like), _signed(records(trial.released), like)
-    guess = _most_liked(released)
+    guess = most_liked(released)
     found = []
     people = _targets(train, known, targets, rng)
     held = None if trial.holdout is None else _signed(records(trial.holdout), like)
@@ -51,9 +51,9 @@ def sybil(
         if similarity not in get_args(Similarity):
             raise unknown("similarity", similarity, get_args(Similarity))
         facts = learn(trial.train, train, people, known, items, rng)
-        told = _attack(released, guess, facts, similarity, rounds, top)
-        accuracy = _accuracy(train, people, told)
-        popular = _accuracy(train, people, _popular(guess, facts[0], rounds * top))
+        told = attack(released, guess, facts, similarity, rounds, top)
+        right = accuracy(train, people, told)
+        popular = accuracy(train, people, _popular(guess, facts[0], rounds * top))
         rest = (train.lengths[people] - known) / max(train.n_items - known, 1)
         note = "control: guessing the most popular items of the release"
         if held is not None and trial.holdout is not None:
@@ -61,7 +61,7 @@ def sybil(
         found.append(
             measured(
                 "sybil",
-                bootstrap_mean(accuracy, rng),
+                bootstrap_mean(right, rng),
                 len(people),
                 chance=float(rest.mean()),
                 control=float(popular.mean()),
@@ -80,7 +80,7 @@ def _signed(of: Records, like: float | None) -> Records:
     return replace(of, ratings=np.where(of.ratings >= bound, 1.0, -1.0))
 
 
-def _most_liked(of: Records) -> NDArray[np.int64]:
+def most_liked(of: Records) -> NDArray[np.int64]:
     """All items, the most liked first; of equals the lowest id."""
     likes = np.bincount(of.items[of.ratings > 0], minlength=of.n_items)
     return np.lexsort((np.arange(of.n_items), -likes))
@@ -93,7 +93,7 @@ def _targets(of: Records, known: int, targets: int, rng: np.random.Generator) ->
     return rng.permutation(able)[:targets]
 
 
-def _attack(
+def attack(
     released: Records,
     guess: NDArray[np.int64],
     facts: tuple[NDArray[np.int32], NDArray[np.float64]],
@@ -101,6 +101,7 @@ def _attack(
     rounds: int,
     top: int,
 ) -> NDArray[np.int32]:
+    """What the fakes who hold these facts are recommended, padded with -1; `guess` is the order of recommendation."""
     place = np.empty(released.n_items, dtype=np.int64)
     place[guess] = np.arange(released.n_items)
     record = np.repeat(np.arange(len(released)), released.lengths)
@@ -125,7 +126,7 @@ def _popular(guess: NDArray[np.int64], known: NDArray[np.int32], n: int) -> NDAr
     return np.where(new & (rank < n), first[None, :], -1).astype(np.int32)
 
 
-def _accuracy(of: Records, people: NDArray[np.int64], told: NDArray[np.int32]) -> NDArray[np.float64]:
+def accuracy(of: Records, people: NDArray[np.int64], told: NDArray[np.int32]) -> NDArray[np.float64]:
     """Of the items told about each person, the share that she touched; 0 where nothing was told."""
     pairs = np.repeat(np.arange(len(of)), of.lengths) * np.int64(of.n_items) + of.items
     wanted = people[:, None] * np.int64(of.n_items) + told
@@ -151,5 +152,5 @@ def _of_others(
         return "nobody who is not in the data has enough items"
     people = _targets(held, known, 1000, rng)
     facts = learn(data, held, people, known, items, rng)
-    value = _accuracy(held, people, _attack(released, guess, facts, similarity, rounds, top)).mean()
+    value = accuracy(held, people, attack(released, guess, facts, similarity, rounds, top)).mean()
     return f"on people who are not in the data the same attack is right in {value:.1%}"

@@ -5,12 +5,15 @@ Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did 
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from recveil.cli.assess import assess
+from recveil.cli.audit import audit
+from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
@@ -31,8 +34,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
+for command in (assess, audit, clicks, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
     app.command()(command)
+
+
+EXTRAS = {
+    "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
+    "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "spark": ("pyspark",),
+}
 
 
 def _version(wanted: bool) -> None:
@@ -51,10 +61,19 @@ def _main(
 
 
 def main() -> None:
+    # The allocator inside polars, read when it is loaded: give back at once what reading a large log took.
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     try:
         app()
     except RecveilError as error:
         print(f"recveil: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
+    except ModuleNotFoundError as missing:
+        module = (missing.name or "").partition(".")[0]
+        extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+        if extra is None:
+            raise
+        print(f"recveil: {module} is not installed; pip install 'recveil[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("recveil: stopped; nothing half written is left behind", file=sys.stderr)

@@ -41,6 +41,8 @@ def compare(
         raise RecveilError(f"{out}: there is no folder {Path(out).parent}")
     if out and Path(out).is_dir():
         raise RecveilError(f"{out} is a folder; name a file for the report")
+    if out or figures:
+        import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
     from recveil.cache import Cache, user_cache
     from recveil.compare import Plan, check, measures
     from recveil.compare import compare as run

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli.arguments import Json, Seed, answer, progress, say
+from recveil.errors import RecveilError
 
 SAMPLE = "films"
 
@@ -48,7 +49,12 @@ def demo(
     bundles = []
     for spec in specs:
         directory = folder / "bundles" / spec.partition(":")[0]
-        save(release(data, parse(spec), seed=seed), directory, force=True)
+        try:
+            made = release(data, parse(spec), seed=seed)
+        except RecveilError as reason:  # such as too few people for its noise
+            say(f"   no {spec}: {reason}")
+            continue
+        save(made, directory, force=True)
         manifest = load(directory).manifest  # loading verifies
         bundles.append({"bundle": str(directory), "verified": True, "manifest": manifest})
         say(f"   {directory!s}: {manifest['rows']:,} rows, promise: {manifest['guarantee']['status']}; verified")

@@ -123,5 +123,30 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
     return Lists(people, [[names[i] for i in row if i >= 0] for row in best.tolist()], how)
 
 
+def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
+    import numpy as np
+
+    from recveil.mechanism import Public
+    from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.randomness import source
+    from recveil.release import publish
+    from recveil.spec import text
+    from recveil.streams import similarity, top_items
+
+    assert isinstance(mechanism, DpStreams)
+    if wish.history != "real" or wish.minsup is not None or wish.similar:
+        raise RecveilError(
+            "dp-streams learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
+        )
+    data = data.compact()
+    public = Public(data.kind, data.unit, data.items, data.tags, False)
+    with progress(mechanism.name, mechanism.rounds * len(data)) as tick:
+        tables = mechanism.tables(publish(data, mechanism, public, source(wish.seed), tick).rounds)
+    best = top_items(data.matrix(binary=True)[:, tables.kept], similarity(tables), tables, wish.top)
+    names = data.items.gather(tables.kept).to_list()
+    how = {"mechanism": text(mechanism), "items": len(names), "history": "real", "score": "sum"}
+    return Lists(data.users.to_list(), [[names[i] for i in row if i >= 0] for row in np.asarray(best).tolist()], how)
+
+
 # Who can learn from what a mechanism lets out.
-_LEARNERS: dict[str, Callable[[Interactions, Mechanism, Wish], Lists]] = {"mask": _mask}
+_LEARNERS: dict[str, Callable[[Interactions, Mechanism, Wish], Lists]] = {"dp-streams": _dp_streams, "mask": _mask}

@@ -26,6 +26,10 @@ def release(
     ] = 0.0,
     catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
+    keep_statistics: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
     as_json: Json = False,
     seed: Seed = None,
@@ -42,32 +46,50 @@ def release(
     if Path(out).exists() and not force:
         raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")
     from recveil.spec import parse
+    from recveil.statistics import drawing, is_statistics, load_statistics, save_statistics, spent
 
-    mechanism = parse(with_)
+    again = drawing(load_statistics(data), with_) if is_statistics(data) else None
+    mechanism = again.mechanism if again else parse(with_)
+    from recveil.mechanism import Synthesis
+
+    draws = isinstance(mechanism, Synthesis)
+    if keep_map and draws:
+        raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if keep_statistics and not draws:
+        raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
     from recveil.randomness import source
+    from recveil.release import draw, over_catalogue
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
-    rows = read_released(data, columns, duplicates)
     held = None
-    if holdout:
-        rows, held = holdout_users(rows, holdout, source(seed).derive("holdout").generator())
-    items = read_catalogue(catalogue) if catalogue else None
-    with progress(mechanism.name, 2 * len(rows)) as tick:
-        made = protect(rows, mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
-    del rows  # a large log should not stand in memory twice
+    if again:
+        made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
+    else:
+        rows = [read_released(data, columns, duplicates)]
+        if holdout:
+            kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
+            rows.append(kept)
+        items = read_catalogue(catalogue) if catalogue else None
+        if items is not None and (outside := rows[0].n_items - len(over_catalogue(rows[0], items).compact().items)):
+            say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
+        with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
+            made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
-    if keep_map:
-        if made.id_map is None:
-            raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if keep_map and made.id_map is not None:
         save_map(made.id_map, keep_map)
         say(f"the private id map is in {keep_map}; keep it to yourself")
+    if keep_statistics and made.published is not None:
+        save_statistics(made.published, keep_statistics)
+        say(f"the noisy statistics are in {keep_statistics}")
+    if made.published and not again:
+        say(spent(made.published))
     promise = manifest["guarantee"]
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",

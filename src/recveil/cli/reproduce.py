@@ -37,8 +37,15 @@ def _shuffle_nnn(folder: Path, told: Progress, figures: Path | None = None) -> l
     return reproduce(folder, told, figures)
 
 
+def _clicks(folder: Path, told: Progress) -> list[Claim]:
+    from recveil.reproduce.clicks import reproduce
+
+    return reproduce(folder, told)
+
+
 # Every paper by its short name; each is imported when asked for.
 PAPERS: dict[str, Callable[..., list[Claim]]] = {
+    "clicks": _clicks,
     "mask": _mask,
     "mbrw": _mbrw,
     "shuffle-nnn": _shuffle_nnn,

@@ -29,20 +29,21 @@ def deduplicate(data: Interactions, keep: Keep = "last") -> Interactions:
     if data.tag is None and _all_pairs_differ(data):
         return data
     keys = _keys(data)
-    order = np.argsort(keys, kind="stable")
-    same = keys[order[1:]] == keys[order[:-1]]
-    repeats = int(np.count_nonzero(same))
-    if repeats == 0:
+    ascending = np.sort(keys)
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    del ascending
+    if not len(repeated):
         return data
     if keep == "error":
         what = "user, item and tag" if data.tag is not None else "user and item"
-        raise RecveilError(f"{repeats:,} of {len(data):,} rows repeat the {what} of another row")
-    rows = order[np.append(False, same) | np.append(same, False)]
-    rows = rows[np.lexsort([rows, *([] if data.time is None else [data.time[rows]]), keys[rows]])]
-    differs = keys[rows[1:]] != keys[rows[:-1]]
+        raise RecveilError(f"{len(repeated):,} of {len(data):,} rows repeat the {what} of another row")
+    rows = np.flatnonzero(_among(keys, np.unique(repeated)))
+    keys = keys[rows]
+    order = np.lexsort([rows, *([] if data.time is None else [data.time[rows]]), keys])
+    differs = np.diff(keys[order]) != 0
     best = np.append(True, differs) if keep == "first" else np.append(differs, True)
     kept = np.ones(len(data), dtype=bool)
-    kept[rows[~best]] = False
+    kept[rows[order[~best]]] = False
     return data.take(kept)
 
 
@@ -57,6 +58,12 @@ def _all_pairs_differ(data: Interactions) -> bool:
     pairs = sparse.coo_array((ones, (data.user, data.item)), shape=(data.n_users, data.n_items))
     pairs.has_canonical_format = True  # or tocsr would already sum the repeats up
     return bool(pairs.tocsr().tocsc().has_canonical_format)
+
+
+def _among(keys: NDArray[Any], few: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which keys are among a few sorted ones, without sorting them all."""
+    found: NDArray[np.bool_] = few[np.minimum(np.searchsorted(few, keys), len(few) - 1)] == keys
+    return found
 
 
 def _repeats(keys: NDArray[Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
@@ -18,6 +19,7 @@ from recveil.formats.roles import Role, Roles, assign
 from recveil.formats.sources import Source, first_line
 
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
+IDS: tuple[Role, ...] = ("user", "item", "tag")
 SEPARATORS = ",\t;|"
 DOUBLE_COLON = "::"
 BLOCK = 1 << 17  # bytes that a processor keeps at hand
@@ -49,9 +51,10 @@ def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.Dat
         first = next(_records(source, layout), None)
         if first is None:
             raise RecveilError(f"{source.name}: no rows, only a header")
-        frame = _typed(source, layout, roles, first[1])
+        kinds = _kinds(roles, first[1])
+        frame = _typed(source, layout, roles, kinds)
         if frame is None:
-            frame = _plain(source, layout, roles)
+            frame = _plain(source, layout, roles, kinds)
     except (pl.exceptions.PolarsError, csv.Error) as fault:
         raise _blame(source, layout, fault) from None
 
@@ -120,65 +123,59 @@ def _number(text: str) -> bool:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def _typed(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame | None:
+def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
-    ids = {positions[0] for role, positions in roles.columns.items() if role in ("user", "item", "tag")}
-    quoted = _quoted(source, layout)
-    kinds: dict[int, Any] = {}
-    for role, positions in roles.columns.items():
-        guess = _guess(first, positions[0])
-        if role == "rating" and guess == pl.Int64:
-            guess = pl.Float64
-        if len(positions) == 1 and not (positions[0] in ids and (guess == pl.Float64 or positions[0] in quoted)):
-            kinds[positions[0]] = guess
-    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    try:
-        frame = _scan(source, layout, kinds).select(**outcome).collect()
-    except pl.exceptions.PolarsError:
-        return None
-    if any(frame[role].null_count() for role in ("user", "item", "tag") if role in roles.columns):
-        return None
-    if any(kinds.get(n) == pl.Int64 for n in ids) and _idle_signs(source, layout):
-        return None
-    return frame
+    ids = [role for role in IDS if role in roles.columns]
+    whole = any(kinds[roles.columns[role][0]] == pl.Int64 for role in ids)
+    with ThreadPoolExecutor(1) as pool:
+        idle = pool.submit(_idle_signs, source, layout) if whole else None
+        try:
+            frame = _scan(source, layout, roles, kinds)
+        except pl.exceptions.PolarsError:
+            return None
+        if any(frame[role].null_count() for role in ids) or (idle and idle.result()):
+            return None
+        return frame
 
 
 def _idle_signs(source: Source, layout: Layout) -> bool:
     """Whether a later field starts with what an integer would lose: a blank, a quote, a +, the zeros of 007 or -0."""
     content = source.content
     text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
-    newline, separator, zero = ord("\n"), ord(layout.separator), ord("0")
+    newline, separator, zero, nine = (ord(letter) for letter in ("\n", layout.separator, "0", "9"))
+    if separator > zero:
+        return True  # or at least not known: what follows wants a separator that comes before the digits
     for begin in range(0, len(text), BLOCK):
         here = text[begin + 1 : begin + 1 + BLOCK]
         before = text[begin : begin + len(here)]
-        starts = before <= separator if separator < zero else (before == newline) | (before == separator)
-        at = np.flatnonzero(starts & (here <= zero)) + begin
+        at = np.flatnonzero((before <= max(separator, newline)) & (here <= zero)) + begin
         before, one, two, three = (text[np.minimum(at + n, len(text) - 1)] for n in range(4))
         fine = (before != newline) & (before != separator)
         fine |= (one == newline) | (one == separator) | (one == ord("\r")) | (one == ord("."))
-        fine |= (one == zero) & ((two < zero) | (two > ord("9")))
+        fine |= (one == zero) & ((two < zero) | (two > nine))
         fine |= (one == ord("-")) & ((two != zero) | (three == ord(".")))
         if not fine.all():
             return True
     return False
 
 
-def _plain(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
-    """The careful way: text, of which those id columns become integers that lose nothing by it."""
-    outcome = {role: _expression(positions) for role, positions in roles.columns.items()}
-    frame = _scan(source, layout, {}).select(**outcome).collect()
+def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+    """The careful way: ids as text, of which those columns become integers that lose nothing by it."""
+    ids = {role: roles.columns[role][0] for role in IDS if role in roles.columns}
+    try:
+        frame = _scan(source, layout, roles, {n: kind for n, kind in kinds.items() if n not in ids.values()})
+    except pl.exceptions.PolarsError:
+        frame = _scan(source, layout, roles, {})
     if frame["user"].null_count():  # perhaps only blank lines
         reader = layout.reader(islice(source.lines(), layout.skip, None))
         frame = frame.filter(pl.Series([bool(fields) for fields in reader]))
     quoted = _quoted(source, layout)
-    ids: list[Role] = ["user", "item", "tag"]
-    return frame.with_columns(
-        _integers(frame[role]) for role in ids if role in roles.columns and roles.columns[role][0] not in quoted
-    )
+    return frame.with_columns(_integers(frame[role]) for role, position in ids.items() if position not in quoted)
 
 
-def _scan(source: Source, layout: Layout, kinds: Mapping[int, Any]) -> pl.LazyFrame:
-    return pl.scan_csv(
+def _scan(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+    """The columns that play a role, under the names of their roles; text except for `kinds`."""
+    rows = pl.scan_csv(
         source.path if source.content is None else BytesIO(source.content),
         has_header=False,
         skip_lines=layout.skip,
@@ -188,6 +185,7 @@ def _scan(source: Source, layout: Layout, kinds: Mapping[int, Any]) -> pl.LazyFr
         missing_columns="insert",
         glob=False,
     )
+    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()}).collect()
 
 
 def _expression(positions: list[int]) -> pl.Expr:
@@ -195,28 +193,34 @@ def _expression(positions: list[int]) -> pl.Expr:
     return columns[0] if len(columns) == 1 else date_text(columns)
 
 
-def _guess(first: list[str], position: int) -> Any:
-    text = first[position] if position < len(first) else ""
-    if len(text) < 20 and text.removeprefix("-").isdecimal() and str(int(text)) == text:
-        return pl.Int64
-    return pl.Float64 if _number(text) else pl.String
+def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
+    """The types of columns that their first fields suggest; a date in parts stays text."""
+    kinds: dict[int, Any] = {}
+    for role, (position, *more) in roles.columns.items():
+        text = first[position] if position < len(first) and not more else ""
+        digits = len(text) <= 20 and text.removeprefix("-").isdecimal()
+        if role in IDS:
+            kinds[position] = pl.Int64 if digits and str(int(text)) == text else pl.String
+        elif _number(text):
+            kinds[position] = pl.Int64 if digits and role == "time" else pl.Float64
+    return kinds
 
 
 def _integers(text: pl.Series) -> pl.Series:
     for kind in (pl.Int64, pl.UInt64):
         whole = text.cast(kind, strict=False)
-        if not whole.null_count() and _digits(whole) == text.str.len_bytes().sum():
-            return whole
+        if not whole.null_count():
+            return whole if _digits(whole) == text.str.len_bytes().sum() else text
     return text
 
 
 def _digits(whole: pl.Series) -> int:
     """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
     values = whole.to_numpy()
-    limits = [values >= 10**n for n in range(1, len(str(values.max())))]
-    limits += (
-        [values <= -(10**n) for n in range(len(str(values.min())) - 1)] if values.min() < 0 else []
-    )  # the signs too
+    low, high = int(values.min()), int(values.max())
+    limits = [values >= 10**n for n in range(1, len(str(high)))]
+    if low < 0:
+        limits += [values <= -(10**n) for n in range(len(str(low)) - 1)]  # the first counts the signs
     return len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
 
 

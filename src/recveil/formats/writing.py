@@ -50,6 +50,11 @@ def write(
         frame = frame.with_columns(time=pl.Series(data.time))  # NaN in text, so that the column stays one of floats
     if data.time is not None:
         frame = frame.rename({"time": time})
+    write_frame(frame, name, form)
+
+
+def write_frame(frame: pl.DataFrame, name: str, form: str) -> None:
+    """A table into a file, whole or not at all."""
     with one_line(name, "written"):
         target = Path(name)
         if target.exists() and not target.is_file():

@@ -107,10 +107,19 @@ def _follow(
         if total <= 0.0:
             break
         rest = uniform(s) * total
-        g = uint64(0)
-        while g < n - uint64(1) and rest >= share[g]:
+        g = uint64(0)  # the blocks stand in four lanes, every fourth in the same: first the lane, then the block
+        if rest >= a:
+            rest -= a
+            g = uint64(1)
+            if rest >= b:
+                rest -= b
+                g = uint64(2)
+                if rest >= c:
+                    rest -= c
+                    g = uint64(3)
+        while g + uint64(4) < n and rest >= share[g]:
             rest -= share[g]
-            g += uint64(1)
+            g += uint64(4)
         exact = 0.0
         for p in range(graph.blocks[here, g], graph.blocks[here, g + uint64(1)]):
             x = graph.items[p]

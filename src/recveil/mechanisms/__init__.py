@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
+from recveil.mechanisms.microaggregation import Microaggregation
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
@@ -12,8 +15,11 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        DpStreams,
+        LaplaceRatings,
         Mask,
         MBRW,
+        Microaggregation,
         Pseudonymise,
         RandomRatings,
         ShuffleNNN,

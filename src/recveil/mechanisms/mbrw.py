@@ -68,6 +68,7 @@ class MBRW(Masking):
     """K synthetic clickstreams, each seeded by the profile of a person drawn at random."""
 
     name = "mbrw"
+    reads_time = True
     needs = ("time",)
 
     k: int | None = parameter(

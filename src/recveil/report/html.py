@@ -262,7 +262,8 @@ def _guarantees(report: Report) -> str:
     body = f'<div class="scroll"><table class="stack"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>'
     lead = (
         "What holds whatever an attacker knows or tries. Proved: there is a theorem in the documentation. Claimed: by "
-        "a paper, not by us. Refuted: shown not to hold. Experiment: made with a seed, so nothing holds."
+        "a paper, not by us. Refuted: shown not to hold. Seeded here: proved for a release without a seed, which this "
+        "experiment is not."
     )
     return _section("guarantees", "Guarantees", lead, body)
 

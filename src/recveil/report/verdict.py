@@ -14,7 +14,7 @@ STATUS = {
     "claimed": "claimed by a paper",
     "refuted": "refuted",
     "none": "no promise",
-    "experiment": "experiment",
+    "experiment": "proved, but seeded here",
 }
 
 

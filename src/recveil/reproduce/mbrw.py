@@ -1,7 +1,8 @@
 """MBRW (Antulov-Fantulin et al., 2012): tables 1 to 3 and figures 3 to 6, 8 to 10 beside ours.
 
 The data are the sample that the authors published beside their code, very likely the paper's own; ml-1m and diginetica
-show what carries over. An average counts as reproduced within .03 of the paper, fixed before the comparison.
+show what carries over. An average counts as reproduced within .03 of the paper. This width, and what counts as slow,
+near or small, are ours: the paper states none, and a prototype's values were known when we chose.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ TABLE_3 = {  # real, synthetic
     "bpr-mf": ((0.95, 0.21, 0.15, 0.12, 0.46, 0.19), (0.92, 0.21, 0.16, 0.13, 0.46, 0.19)),
     "wrmf": ((0.91, 0.27, 0.23, 0.21, 0.53, 0.26), (0.83, 0.19, 0.17, 0.15, 0.46, 0.18)),
 }
+UNSCORED = "lists hold only items that a model has a score for, which lowers AUC and NDCG of neighbour methods"
 PADDED = (
     "Spearman over a row's 100 largest entries, short rows padded with zeros: of three readings the one nearest to the "
     "paper, chosen after seeing all. Strict (non-zero entries): {0:.3f}; standard deviation {1:.3f}, strict {2:.3f}."
@@ -89,9 +91,8 @@ def table_2(folder: Path, name: str, _: Figures) -> Iterator[Claim]:
         table = run.table_2(at, 100_000, how)
         for matrix, paper in (("CVS", 0.1844), ("DS", 0.8921)):
             ours = table[f"{matrix} padded"][0]
-            near = abs(ours - paper) <= (0.1 if matrix == "CVS" else NEAR)
-            verdict: Verdict = "compatible" if near else "not reproduced"
-            why = f"'not aligned' read as {reading}; the paper does not say which. Low means within .1 of the paper."
+            verdict = _compared(name, paper, ours, agrees="compatible")
+            why = f"'not aligned' read as {reading}; the paper does not say which."
             claim = f"mean rank correlation of {matrix} rows where DS and CVS are not aligned, K = 100,000"
             yield Claim(f"Table 2, {name}", claim, _of(name, paper), ours, verdict, why=why)
 
@@ -205,7 +206,7 @@ def table_3(folder: Path, name: str, _: Figures) -> Iterator[Claim]:
                 ours, low, high = bootstrap_mean(each[np.isfinite(each)], np.random.default_rng(0))
                 near: Verdict = "compatible" if theirs is None else _compared(name, theirs, ours)
                 claim = f"{measure} of {ranker.name}, trained on {arm} data"
-                why = "what a list without any person in it reaches" if theirs is None else ""
+                why = "what a list without any person in it reaches" if theirs is None else UNSCORED
                 yield Claim(f"Table 3, {name}", claim, _of(name, theirs), ours, near, low, high, why)
 
 
@@ -257,8 +258,10 @@ PARTS = (table_1, table_2, figure_3, figures_4_to_6_and_9, figure_8, table_3, fi
 
 
 def _compared(name: str, paper: float, ours: float, agrees: Verdict = "reproduced") -> Verdict:
-    """Elsewhere than on the authors' sample the paper has no number, and ours only stands beside it."""
-    return agrees if abs(paper - ours) <= NEAR else "not reproduced" if name == YAHOO else "compatible"
+    """Elsewhere than on the authors' sample the paper has no number to agree with."""
+    if name != YAHOO:
+        return "compatible"
+    return agrees if abs(paper - ours) <= NEAR else "not reproduced"
 
 
 def _of(name: str, paper: float | None) -> float | None:

@@ -1,0 +1,108 @@
+"""dp-streams: seconds of noise, de-noising, draw and swaps on real data, and the swaps against plain numpy."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil import denoise
+from recveil.data import Interactions, from_ids
+from recveil.kernels.baskets import swap_items, walk
+from recveil.mechanism import Public
+from recveil.mechanisms.dp_streams import UNIT, DpStreams
+from recveil.noise import draw, gaussian
+from recveil.randomness import entropy
+from recveil.release import publish, release
+from recveil.streams import SOFTNESS, cumulated, draw_lengths, pair_counts
+
+DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+
+
+def timed(what: str, run: Callable[[], Any]) -> Any:
+    begin, cpu = time.perf_counter(), time.process_time()
+    answer = run()
+    print(f"  {what:<42}{time.perf_counter() - begin:8.2f} s, {time.process_time() - cpu:.2f} s of processor")
+    return answer
+
+
+def parts(data: Interactions, mechanism: DpStreams) -> tuple[Any, ...]:
+    public = Public(data.kind, data.unit, data.items, None, True)
+    timed("release, whole", lambda: release(data, mechanism, catalogue=data.items))
+    published = timed("of it count and noise", lambda: publish(data, mechanism, public, entropy()))
+    tables = mechanism.tables(published.rounds)
+    cells = sum(len(t) for r in published.rounds for t in r.values())
+    timed(f"of it noise alone ({cells:,} cells)", lambda: draw(gaussian(16 * UNIT**2), cells, entropy()))
+    M = timed(f"de-noise {len(tables.kept):,} items", lambda: denoise.pairs(tables.pairs, tables.pair_sigma))
+    sizes = draw_lengths(tables, None, np.random.default_rng(1))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows, first = cumulated(M), cumulated(M.sum(1)[None])[0]
+    item = timed(f"draw {len(sizes):,} streams", lambda: walk(entropy().key(), starts, first, rows))
+    weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
+    target = (M * ((sizes * (sizes - 1) * weight).sum() / M.sum())).astype(np.float32)
+    excess = pair_counts(starts, item, weight, len(M)) - target
+    state = (starts, item, excess, target, first, rows, SOFTNESS * float(weight.mean()))
+    timed("swaps, 10 sweeps", lambda: swap_items(entropy().key(), *state, 10))
+    print(f"  largest memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
+    return state
+
+
+def numpy_sweep(starts: Any, item: Any, excess: Any, target: Any, first: Any, rows: Any, softness: float) -> int:
+    """The twin: one sweep over the baskets, vectorised within a basket."""
+    rng = np.random.default_rng(1)
+    proposals = 0
+    for begin, end in pairwise(starts):
+        if end - begin < 2:
+            continue
+        w = 1 / np.sqrt((end - begin) * (end - begin - 1) / 2)
+        for at in range(begin, end):
+            proposals += 1
+            other = rng.integers(begin, end - 1)
+            row = rows[item[other if other < at else other + 1]] if rng.random() < 0.8 else first
+            new = min(np.searchsorted(row, rng.integers(2**32)), len(row) - 1)
+            basket = item[begin:end]
+            if new in basket:
+                continue
+            old = item[at]
+            rest = basket[basket != old]
+            gain = (w * (w - 2 * excess[old, rest]) / (target[old, rest] + softness)).sum()
+            gain += (w * (w + 2 * excess[new, rest]) / (target[new, rest] + softness)).sum()
+            if gain < 0:
+                item[at] = new
+                for cell, sign in ((old, -w), (new, w)):
+                    excess[cell, rest] += sign
+                    excess[rest, cell] += sign
+    return proposals
+
+
+def main() -> None:
+    rows = pl.read_parquet(DATA / "yahoo-music-mbrw" / "ratings.parquet")
+    yahoo = from_ids(rows["user"], rows["item"], time=rows["order"].to_numpy())
+    mechanism = DpStreams(epsilon=4.0, delta=1e-5)
+    release(yahoo.take(yahoo.user < 3000), mechanism)  # compile
+    print("yahoo sample, epsilon 4, with order")
+    starts, item, *rest = parts(yahoo, mechanism)
+    few = starts[:1001]
+    begin = time.perf_counter()
+    proposals = numpy_sweep(few, item.copy(), *(a.copy() if isinstance(a, np.ndarray) else a for a in rest))
+    slow = (time.perf_counter() - begin) / proposals
+    begin = time.perf_counter()
+    swap_items(entropy().key(), starts, item, *rest, 3)
+    fast = (time.perf_counter() - begin) / (3 * len(item))
+    print(f"  swaps: {1 / fast:,.0f} proposals/s, plain numpy {1 / slow:,.0f}: {slow / fast:.0f}x")
+    clicks = pl.read_parquet(DATA / "diginetica" / "sessions.parquet").filter(~pl.col("test").cast(bool))
+    flat = clicks.select("session", "clicks").explode("clicks", empty_as_null=False).drop_nulls()
+    diginetica = from_ids(flat["session"], flat["clicks"], time=np.arange(len(flat)), unit="session")
+    print(f"diginetica, epsilon 4, order=none: {diginetica.n_users:,} sessions, {diginetica.n_items:,} items")
+    parts(diginetica, DpStreams(epsilon=4.0, delta=1e-6, order="none"))
+
+
+if __name__ == "__main__":
+    main()

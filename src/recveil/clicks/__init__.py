@@ -1,0 +1,1 @@
+"""Clicks: what each one gives its person (commonality), and what it gives away (disclosure)."""

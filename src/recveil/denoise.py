@@ -1,0 +1,113 @@
+"""De-noising with a known noise: what lies behind a noisy table, as far as it can be told.
+
+Everything here sees noisy numbers and public constants alone, so it spends no privacy. Counts of pairs are explained by
+popularity first, then by few directions in which items differ, and what is left is shrunk as much as the table itself
+suggests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_LARGEST = 2048  # items up to which eigenvectors are computed
+_FIRST_BIN, _GROWTH = 256, 3
+_STEPS = 16  # to a standard deviation, in which residuals are told apart; beyond 8 deviations, 16 to a doubling
+_VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
+
+
+def pairs(G: Floats, sigma: float, rank: bool = True) -> Floats:
+    """The expected table behind a symmetric noisy one with an empty diagonal and noise of deviation sigma."""
+    m = len(G)
+    q = independence(G)
+    prior = np.outer(q, q)
+    if rank and m <= _LARGEST:
+        prior += low_rank(_hollow(G - prior), sigma)
+    above = np.triu(np.ones((m, m), dtype=bool), 1)
+    expected = prior[above]
+    found = np.zeros_like(G)
+    found[above] = np.maximum(expected + shrink(G[above] - expected, expected, sigma), 0.0)
+    found += found.T
+    return found
+
+
+def independence(G: Floats, steps: int = 60) -> Floats:
+    """q >= 0 such that q_i q_j fits the cells off the diagonal best in squares."""
+    rows = np.maximum(G.sum(1), 0.0)
+    q: Floats = rows / np.sqrt(max(rows.sum(), 1e-12))
+    for _ in range(steps):
+        rest = q @ q - q * q
+        q = np.sqrt(q * np.maximum(G @ q / np.maximum(rest, 1e-12), 0.0))
+    return q
+
+
+def low_rank(R: Floats, sigma: float) -> Floats:
+    """The directions of a symmetric table that stand above noise, each shrunk by what noise adds to it."""
+    edge = 2 * sigma * np.sqrt(len(R))
+    values, vectors = np.linalg.eigh(R)
+    kept = np.abs(values) > edge
+    w = np.abs(values[kept])
+    true = (w + np.sqrt(w * w - edge * edge)) / 2
+    true *= 1 - (edge / 2) ** 2 / true**2
+    return _hollow((vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T)
+
+
+def shrink(residual: Floats, prior: Floats, sigma: float) -> Floats:
+    """The posterior mean of residuals: in each class of like priors a mixture of normals is fitted, noise known."""
+    found = np.empty_like(residual)
+    kinds, levels = _classes(prior), _levels(np.abs(residual) / sigma)
+    heights = _heights(int(levels.max(initial=0)) + 1)
+    for kind in range(int(kinds.max(initial=0)) + 1):
+        here = kinds == kind
+        counts = np.bincount(levels[here], minlength=len(heights))
+        if counts.any():
+            found[here] = residual[here] * _factor(heights, counts)[levels[here]]
+    return found
+
+
+def _levels(z: Floats) -> NDArray[np.int64]:
+    """A number for each class of like deviations."""
+    doublings = np.log2(np.maximum(z, 8.0) / 8)
+    return np.minimum(z * _STEPS + 0.5, 8 * _STEPS).astype(np.int64) + (doublings * _STEPS + 0.5).astype(np.int64)
+
+
+def _heights(n: int) -> Floats:
+    """The deviation that each class of _levels stands for."""
+    level = np.arange(n)
+    return np.minimum(level / _STEPS, 8.0) * 2.0 ** (np.maximum(level - 8 * _STEPS, 0) / _STEPS)
+
+
+def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 150) -> Floats:
+    """How much of a residual of z deviations is kept, given how often each z occurs in the class."""
+    spread = 1 + _VARIANCES
+    likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
+    weight = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
+    for _ in range(steps):
+        joint = likelihood * weight
+        share = joint / joint.sum(1, keepdims=True)
+        weight = np.maximum(counts @ share / counts.sum(), 1e-12)
+    joint = likelihood * weight
+    return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
+
+
+def _classes(prior: Floats) -> NDArray[np.int64]:
+    """Classes of cells by their prior, largest first: 256 cells, three times as many, and so on."""
+    ends: list[int] = []
+    end, size = _FIRST_BIN, _FIRST_BIN
+    while end < len(prior):
+        ends.append(end)
+        size *= _GROWTH
+        end += size
+    if not ends:
+        return np.zeros(len(prior), dtype=np.int64)
+    places = len(prior) - np.array(ends)
+    edges = np.partition(prior, places)[places][::-1]
+    return len(edges) - np.searchsorted(edges, prior, side="right")
+
+
+def _hollow(R: Floats) -> Floats:
+    R = R.copy()
+    np.fill_diagonal(R, 0.0)
+    return R

@@ -1,0 +1,238 @@
+"""Baskets: counting their pairs with bounded contributions, and drawing new ones that have given pair counts.
+
+Counts are integers: a basket adds floor(sqrt(unit^2 / cells)) to each of its cells, so its L2 norm is at most `unit`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, uint64
+from numpy.typing import NDArray
+
+from recveil.kernels.chacha import Stream, below, restart, stream, uniform, word
+
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def isqrt(x: Any) -> Any:
+    """floor(sqrt(x)), exactly."""
+    r = np.int64(np.sqrt(np.float64(x)))
+    while r * r > x:
+        r -= 1
+    while (r + 1) * (r + 1) <= x:
+        r += 1
+    return r
+
+
+@njit(cache=True)
+def distinct(items: NDArray[np.int32], keep: NDArray[np.int32], seen: Ints, mark: int, out: Ints) -> Any:
+    """The kept items of a basket in order of first occurrence, as positions in the kept list; how many there are."""
+    s = 0
+    for item in items:
+        place = keep[item]
+        if place >= 0 and seen[place] != mark:
+            seen[place] = mark
+            out[s] = place
+            s += 1
+    return s
+
+
+@njit(cache=True)
+def count_items(starts: Ints, item: NDArray[np.int32], n_items: int, unit: int) -> Ints:
+    """Every basket adds floor(unit / sqrt(s)) to each of its s different items."""
+    total = np.zeros(n_items, dtype=np.int64)
+    keep = np.arange(n_items).astype(np.int32)
+    seen, out = np.full(n_items, -1, dtype=np.int64), np.empty(n_items, dtype=np.int64)
+    for u in range(len(starts) - 1):
+        s = distinct(item[starts[u] : starts[u + 1]], keep, seen, u, out)
+        if s > 0:
+            w = isqrt(unit * unit // s)
+            for a in range(s):
+                total[out[a]] += w
+    return total
+
+
+@njit(cache=True)
+def count_pairs(
+    starts: Ints,
+    item: NDArray[np.int32],
+    keep: NDArray[np.int32],
+    m: int,
+    edges: Ints,
+    pair_share: int,
+    length_share: int,
+    unit: int,
+    ordered: bool,
+) -> tuple[Ints, Ints, Ints]:
+    """Pairs (upper triangle, row by row), lengths by class, and transitions (m x m, empty unless ordered).
+
+    pair_share and length_share are the squared norms that the pairs and the length of one basket may have.
+    """
+    pairs, lengths = np.zeros(m * (m - 1) // 2, dtype=np.int64), np.zeros(len(edges), dtype=np.int64)
+    moves = np.zeros(m * m if ordered else 0, dtype=np.int64)
+    seen, out = np.full(m, -1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    one_length = isqrt(length_share)
+    for u in range(len(starts) - 1):
+        s = distinct(item[starts[u] : starts[u + 1]], keep, seen, u, out)
+        if s < 2:
+            continue
+        lengths[np.searchsorted(edges, s, side="right") - 1] += one_length
+        if ordered:
+            w = isqrt(unit * unit // (s - 1))
+            for a in range(s - 1):
+                moves[out[a] * m + out[a + 1]] += w
+        w = isqrt(pair_share // (s * (s - 1) // 2))
+        members = np.sort(out[:s])
+        for a in range(s):
+            row = members[a] * (2 * m - members[a] - 1) // 2 - members[a] - 1
+            for b in range(a + 1, s):
+                pairs[row + members[b]] += w
+    return pairs, lengths, moves
+
+
+@njit(inline="always")
+def _holds(item: NDArray[np.int32], begin: Any, end: Any, new: Any) -> Any:
+    found = False
+    for at in range(begin, end):
+        found |= item[at] == new
+    return found
+
+
+@njit(inline="always")
+def _pick(s: Stream, row: NDArray[np.uint32]) -> Any:
+    """A column with probability proportional to its weight; the row holds cumulated weights, up to 2**32 - 1."""
+    u = np.uint32(word(s) >> uint64(32))
+    return min(np.int64(np.searchsorted(row, u, side="right")), len(row) - 1)
+
+
+@njit(cache=True)
+def walk(
+    key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32]
+) -> NDArray[np.int32]:
+    """New baskets of the given sizes: an item by popularity, then each by the row of a random member; none twice."""
+    item = np.empty(starts[-1], dtype=np.int32)
+    m, s = len(first), stream(key, 0)
+    for k in range(len(starts) - 1):
+        restart(s, k)
+        begin = starts[k]
+        for at in range(begin, starts[k + 1]):
+            tries = 0
+            while True:
+                if at == begin or tries >= 20:
+                    new = _pick(s, first) if tries < 60 else below(s, m)
+                else:
+                    new = _pick(s, rows[item[begin + below(s, at - begin)]])
+                tries += 1
+                if not _holds(item, begin, at, new):
+                    break
+            item[at] = new
+    return item
+
+
+@njit(cache=True)
+def swap_items(
+    key: NDArray[np.uint64],
+    starts: Ints,
+    item: NDArray[np.int32],
+    excess: NDArray[np.float32],
+    target: NDArray[np.float32],
+    first: NDArray[np.uint32],
+    rows: NDArray[np.uint32],
+    softness: float,
+    sweeps: int,
+) -> int:
+    """Replace items, in place, wherever that brings the baskets' weighted pair counts nearer to the target.
+
+    excess = pair counts of the baskets - target, kept up to date; an error weighs 1 / (target + softness). Proposals
+    come from the row of another member (four of five) or from popularity. Returns how many were accepted.
+    """
+    s = stream(key, 0)
+    accepted = 0
+    for sweep in range(sweeps):
+        for k in range(len(starts) - 1):
+            begin, end = starts[k], starts[k + 1]
+            size = end - begin
+            if size < 2:
+                continue
+            restart(s, sweep * (len(starts) - 1) + k)
+            w = 1.0 / np.sqrt(size * (size - 1) / 2)
+            for at in range(begin, end):
+                old = item[at]
+                if uniform(s) < 0.8:
+                    other = begin + below(s, size - 1)
+                    new = _pick(s, rows[item[other if other < at else other + 1]])
+                else:
+                    new = _pick(s, first)
+                if _holds(item, begin, end, new):
+                    continue
+                gain = 0.0
+                for o in range(begin, end):
+                    c = item[o]
+                    if c != old:
+                        gain += w * (w - 2 * excess[old, c]) / (target[old, c] + softness)
+                        gain += w * (w + 2 * excess[new, c]) / (target[new, c] + softness)
+                if gain < 0:
+                    accepted += 1
+                    item[at] = new
+                    for o in range(begin, end):
+                        c = item[o]
+                        if c != new:
+                            excess[old, c] -= w
+                            excess[c, old] -= w
+                            excess[new, c] += w
+                            excess[c, new] += w
+    return accepted
+
+
+@njit(inline="always")
+def _move(excess: Any, target: Any, softness: float, a: Any, b: Any, w: float) -> Any:
+    """Add w to a cell and return what that adds to the weighted squares."""
+    before = excess[a, b]
+    excess[a, b] = before + w
+    return w * (w + 2 * before) / (target[a, b] + softness)
+
+
+@njit(cache=True)
+def swap_order(
+    key: NDArray[np.uint64],
+    starts: Ints,
+    item: NDArray[np.int32],
+    excess: NDArray[np.float32],
+    target: NDArray[np.float32],
+    softness: float,
+    sweeps: int,
+) -> int:
+    """Exchange places within baskets, in place, wherever that brings the transitions nearer to the target."""
+    s = stream(key, 0)
+    accepted = 0
+    for sweep in range(sweeps):
+        for k in range(len(starts) - 1):
+            begin, end = starts[k], starts[k + 1]
+            size = end - begin
+            if size < 2:
+                continue
+            restart(s, sweep * (len(starts) - 1) + k)
+            w = 1.0 / np.sqrt(size - 1.0)
+            for _ in range(size):
+                i, j = begin + below(s, size), begin + below(s, size)
+                if i == j:
+                    continue
+                i, j = min(i, j), max(i, j)
+                gain = 0.0
+                for turn in range(4):  # take out, exchange and put in; the same back again if that was no gain
+                    if turn == 2 and gain < 0:
+                        accepted += 1
+                        break
+                    sign = -w if turn % 2 == 0 else w
+                    change = 0.0
+                    for number, p in enumerate((i - 1, i, j - 1, j)):
+                        if begin <= p < end - 1 and not (number == 2 and p == i):
+                            change += _move(excess, target, softness, item[p], item[p + 1], sign)
+                    if turn < 2:
+                        gain += change
+                    if turn % 2 == 0:
+                        item[i], item[j] = item[j], item[i]
+    return accepted

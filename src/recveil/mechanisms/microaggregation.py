@@ -1,0 +1,136 @@
+"""microaggregation: people in groups of at least k, found by MDAV; everyone gets the profile of her group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.data import Interactions, concat
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee, nothing
+from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.randomness import Source
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """All profiles. MDAV compares everyone with everyone, so the counts are the rows themselves; they add with `+`."""
+
+    parts: tuple[Interactions, ...]
+
+    def __add__(self, other: Everyone) -> Everyone:
+        return Everyone(self.parts + other.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Whose group is which, and one profile for each group."""
+
+    users: pl.Series  # sorted ids
+    group: NDArray[np.int64]
+    profiles: Interactions  # its users are the numbers of the groups
+
+
+@dataclass(frozen=True)
+class Microaggregation(Masking):
+    """Likes and dislikes, grouped by MDAV; a group's profile replaces the profiles of its members."""
+
+    name = "microaggregation"
+    ordered = False
+
+    k: int = parameter(5, about="the least number of people who share a profile", rule=Within(1))
+    keep: str = parameter(
+        "majority",
+        about="the items of a group's profile: whose mean of likes and dislikes exceeds one half, which at least half "
+        "of the members rated, or which any member rated",
+        rule=("majority", "half", "union"),
+    )
+    like: float | None = parameter(None, about="the rating from which on it is a like; none: the middle of the scale")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.like is not None and not math.isfinite(self.like):
+            raise RecveilError(f"microaggregation: parameter like must be a finite number or none, not {self.like}")
+
+    def guarantee(self, public: Public) -> Guarantee:
+        return nothing(
+            f"Every released profile belongs to at least {self.k} people (k-anonymity). That is a property of the "
+            "table and no differential privacy: whoever knows the others of a group, or that all of them share an "
+            "item, still learns of a person, and nothing bounds how much."
+        )
+
+    def card(self) -> str:
+        rule = {
+            "majority": "the items on which more than half of its members, dissenters subtracted, agree",
+            "half": "the items that at least half of its members rated",
+            "union": "all items that any of its members rated",
+        }[self.keep]
+        return (
+            f"People with similar likes and dislikes were put into groups of at least {self.k}, and everyone was given "
+            f"the profile of her group: {rule}, each with the middle one of the members' ratings. People whose group "
+            "has no such item are left out. So a released profile cannot be traced to one person, but what all members "
+            "of a group share is told of each. Times and tags were dropped. To find the groups, everyone was compared "
+            "with everyone: a step over the whole data, in one place."
+        )
+
+    def count(self, chunk: Interactions) -> Everyone:
+        return Everyone((replace(chunk, time=None, tag=None, tags=None),))
+
+    def plan(self, counts: Everyone, source: Source) -> Groups:
+        from recveil.kernels.mdav import mdav
+
+        data = _once(concat(counts.parts).compact())
+        if data.n_users < self.k:
+            raise RecveilError(f"microaggregation: parameter k is {self.k}, and there are only {data.n_users} people")
+        sign = _signs(data, self.like)
+        group = mdav(data.starts("user"), data.item, sign, data.n_items, self.k)
+        return Groups(data.users, group, _profiles(data, sign, group, self.keep))
+
+    def mask(self, chunk: Interactions, plan: Groups, source: Source) -> Masked:
+        people = np.unique(chunk.user)
+        group = plan.group[plan.users.search_sorted(chunk.users.gather(people)).to_numpy()]
+        starts = plan.profiles.starts("user")
+        length = np.diff(starts)[group]
+        rows = np.repeat(starts[group] - np.cumsum(length) + length, length) + np.arange(length.sum())
+        made = plan.profiles.take(rows)
+        released = replace(made, user=np.repeat(people, length).astype(np.int32), users=chunk.users, unit=chunk.unit)
+        return Masked(released, chunk.users, {"people without a row": int(np.count_nonzero(length == 0))})
+
+
+def _once(data: Interactions) -> Interactions:
+    """Rows by user and item, the last of each pair."""
+    pairs = data.user.astype(np.int64) * data.n_items + data.item
+    order = np.argsort(pairs, kind="stable")
+    last = np.append(np.diff(pairs[order]) > 0, True)
+    return data.take(order[last])
+
+
+def _signs(data: Interactions, like: float | None) -> NDArray[np.int64]:
+    if data.rating is None:
+        return np.ones(len(data), dtype=np.int64)
+    bound = (data.rating.min() + data.rating.max()) / 2 if like is None else like
+    return np.where(data.rating >= bound, 1, -1)
+
+
+def _profiles(data: Interactions, sign: NDArray[np.int64], group: NDArray[np.int64], keep: str) -> Interactions:
+    members = np.bincount(group)
+    by = group[data.user] * data.n_items + data.item
+    order = np.lexsort((by,) if data.rating is None else (data.rating, by))
+    cells, first, raters = np.unique(by[order], return_index=True, return_counts=True)
+    of, item = np.divmod(cells, data.n_items)
+    if keep == "majority":
+        kept = 2 * np.abs(np.add.reduceat(sign[order], first)) > members[of]
+    elif keep == "half":
+        kept = 2 * raters >= members[of]
+    else:
+        kept = np.ones(len(cells), dtype=bool)
+    rating: Any = None
+    if data.rating is not None:
+        rating = data.rating[order][first + (raters - 1) // 2][kept]  # the lower median is on the side of the majority
+    names = pl.Series(np.arange(len(members)))
+    return Interactions(of[kept].astype(np.int32), item[kept].astype(np.int32), names, data.items, rating)

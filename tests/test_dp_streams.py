@@ -1,0 +1,282 @@
+"""dp-streams: what one person can change, kernels and their twins, the budget, errors, statistics kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.attacks.epsilon import lower_bound
+from recveil.budget import epsilon_of, rho_of, variance
+from recveil.data import Interactions, from_ids
+from recveil.errors import RecveilError
+from recveil.kernels.baskets import count_items, count_pairs, swap_items, swap_order, walk
+from recveil.mechanism import Public
+from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams
+from recveil.randomness import seeded
+from recveil.release import draw, publish, release
+from recveil.spec import parse
+from recveil.statistics import drawing, load_statistics, save_statistics
+from recveil.streams import cumulated, pair_counts, similarity
+
+N_ITEMS = 12
+baskets = st.lists(st.lists(st.integers(0, N_ITEMS - 1), max_size=30), min_size=1, max_size=6)
+MECHANISM = DpStreams(epsilon=4.0, delta=1e-4)
+
+
+def flat(many: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.cumsum([0, *map(len, many)]).astype(np.int64)
+    return starts, np.array([i for b in many for i in b], dtype=np.int32)
+
+
+def camps(n: int = 600, items: int = 40, seed: int = 1) -> Interactions:
+    """People of two camps, each with items of its own."""
+    rng = np.random.default_rng(seed)
+    half = items // 2
+    rows = [(u, i + half * (u % 2)) for u in range(n) for i in rng.choice(half, 8, replace=False)]
+    user, item = np.array(rows).T
+    return from_ids(pl.Series(user), pl.Series(item), time=np.arange(len(user)))
+
+
+@pytest.mark.kernel
+@settings(max_examples=30, deadline=None)
+@given(baskets, st.sets(st.integers(0, N_ITEMS - 1), min_size=2))
+def test_counts_equal_their_twins(many: list[list[int]], some: set[int]) -> None:
+    starts, item = flat(many)
+    kept = sorted(some)
+    keep = np.full(N_ITEMS, -1, dtype=np.int32)
+    keep[kept] = np.arange(len(kept))
+    items, pairs, lengths, moves = naive.bounded_counts(many, kept, EDGES.tolist(), PAIRS, UNIT**2 - PAIRS, UNIT)
+    assert {i: int(c) for i, c in enumerate(count_items(starts, item, N_ITEMS, UNIT)) if c} == items
+    m = len(kept)
+    upper, size, after = count_pairs(starts, item, keep, m, EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, True)
+    rows, columns = np.triu_indices(m, 1)
+    assert {(int(a), int(b)): int(c) for a, b, c in zip(rows, columns, upper, strict=True) if c} == pairs
+    assert {j: int(c) for j, c in enumerate(size) if c} == lengths
+    assert {divmod(j, m): int(c) for j, c in enumerate(after) if c} == moves
+
+
+@settings(max_examples=60, deadline=None)
+@given(baskets, st.integers(0, 5), st.sets(st.integers(0, N_ITEMS - 1), min_size=2))
+def test_one_person_moves_every_query_by_at_most_one(many: list[list[int]], who: int, some: set[int]) -> None:
+    """Squares of integers, so nothing is rounded: the change is at most UNIT^2 in each of the three queries."""
+    fewer = [b for k, b in enumerate(many) if k != who % len(many)]
+    keep = np.full(N_ITEMS, -1, dtype=np.int32)
+    keep[sorted(some)] = np.arange(len(some))
+
+    def queries(people: list[list[int]]) -> list[np.ndarray]:
+        starts, item = flat(people)
+        upper, size, after = count_pairs(
+            starts, item, keep, len(some), EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, True
+        )  # fmt: skip
+        return [count_items(starts, item, N_ITEMS, UNIT), np.concatenate([upper, size]), after]
+
+    for one, other in zip(queries(many), queries(fewer), strict=True):
+        assert sum(int(d) ** 2 for d in one - other) <= UNIT**2
+
+
+def test_a_large_basket_is_bounded_too() -> None:
+    starts, item = np.array([0, 5000]), np.arange(5000, dtype=np.int32)
+    keep = np.arange(5000, dtype=np.int32)
+    upper, size, after = count_pairs(starts, item, keep, 5000, EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, True)
+    total = int((upper**2).sum()) + int((size**2).sum())
+    assert 0.8 * UNIT**2 < total <= UNIT**2
+    assert int((after**2).sum()) <= UNIT**2
+
+
+@pytest.mark.kernel
+def test_draws_equal_their_twins() -> None:
+    rng = np.random.default_rng(3)
+    m, sizes = 7, [3, 1, 2, 5, 4, 7]
+    M = rng.random((m, m)) * 3
+    M = M + M.T
+    np.fill_diagonal(M, 0)
+    rows, first = cumulated(M), cumulated(M.sum(1)[None])[0]
+    starts = np.cumsum([0, *sizes]).astype(np.int64)
+    key = seeded(9)
+    item = walk(key.key(), starts, first, rows)
+    many = [
+        naive.walk_basket(naive.chacha_words(key.key().tobytes(), k, 400), size, first.tolist(), rows.tolist())
+        for k, size in enumerate(sizes)
+    ]
+    assert item.tolist() == [i for b in many for i in b]
+    weight = 1 / np.sqrt(np.maximum(np.array(sizes) * (np.array(sizes) - 1) / 2, 1))
+    target = (M / 4).astype(np.float32)
+    excess = pair_counts(starts, item, weight, m) - target
+    swapped = naive.swap_items(
+        key.key().tobytes(), many, target.tolist(), first.tolist(), rows.tolist(), 0.7, 3
+    )  # fmt: skip
+    accepted = swap_items(key.key(), starts, item, excess, target, first, rows, 0.7, 3)
+    assert item.tolist() == [i for b in swapped for i in b]
+    assert accepted > 3
+    assert np.allclose(excess, pair_counts(starts, item, weight, m) - target, atol=1e-4)
+    moves = -target.copy()
+    for basket in swapped:
+        for a, b in pairwise(basket):
+            moves[a, b] += 1 / np.sqrt(len(basket) - 1)
+    ordered = naive.swap_order(key.key().tobytes(), swapped, target.tolist(), 0.7, 3)
+    assert swap_order(key.key(), starts, item, moves, target, 0.7, 3) > 3
+    assert item.tolist() == [i for b in ordered for i in b]
+
+
+def test_budget_agrees_with_dp_accounting() -> None:
+    from dp_accounting import GaussianDpEvent
+    from dp_accounting.rdp import RdpAccountant
+
+    orders = [1 + 10 ** (x / 40) for x in range(-80, 160)]
+    for epsilon, delta in ((0.5, 1e-6), (1.0, 1e-5), (4.0, 1e-6), (8.0, 1e-3)):
+        rho = rho_of(epsilon, delta)
+        theirs = RdpAccountant(orders).compose(GaussianDpEvent(1 / np.sqrt(2 * rho))).get_epsilon(delta)
+        assert theirs == pytest.approx(epsilon, rel=2e-3)
+        assert epsilon_of(rho, delta) <= epsilon
+    assert variance(10, 0.5) >= 100
+    assert MECHANISM.spent() <= MECHANISM.epsilon
+    assert MECHANISM.spent() > 0.999 * MECHANISM.epsilon
+
+
+def test_audit_of_the_published_statistics() -> None:
+    """The strongest attacker looks along the canary's own direction in all tables at once."""
+    mechanism = DpStreams(epsilon=8.0, delta=1e-3)
+    data = camps(1000, 40)
+    canary = from_ids(pl.Series([10**6] * 8), pl.Series(np.arange(8)), time=np.arange(8))
+    whole = Interactions(
+        np.append(data.user, np.full(8, data.n_users, dtype=np.int32)), np.append(data.item, canary.item),
+        pl.concat([data.users, canary.users]), data.items, time=np.append(data.time, canary.time + 10**6),
+    )  # fmt: skip
+    public = Public("clicks", "user", data.items, None, True)
+
+    exact = [[(r := m.count(d, ())), m.count(d, ({"items": r * 100},))] for m in [mechanism] for d in (whole, data)]
+    gaps = [exact[0][0] - exact[1][0]] + [
+        getattr(exact[0][1], name) - getattr(exact[1][1], name) for name in ("pairs", "lengths", "transitions")
+    ]
+    weights = [gap / v for gap, v in zip(gaps, [mechanism.variances()[i] for i in (0, 1, 1, 2)], strict=True)]
+
+    def run(rows: Interactions, number: int) -> float:
+        first, second = publish(rows, mechanism, public, seeded(number)).rounds
+        if len(second["pairs"]) != len(weights[1]):
+            return 0.0
+        noisy = (first["items"], second["pairs"], second["lengths"], second["transitions"])
+        return float(sum((w * x).sum() for w, x in zip(weights, noisy, strict=True)))
+
+    found = lower_bound(run, (whole, data), lambda score: {"score": score}, runs=300, delta=1e-3, confidence=0.999)
+    assert 0.2 < found.lower <= 8.0
+    scores = [[run(rows, 10**6 + 2 * k + side) for k in range(200)] for side, rows in enumerate((whole, data))]
+    apart = (np.mean(scores[0]) - np.mean(scores[1])) / np.sqrt((np.var(scores[0]) + np.var(scores[1])) / 2)
+    most = np.sqrt(2 * rho_of(8.0, 1e-3))  # deviations by which Gaussian noise lets the two sides differ
+    assert 0.9 * most - 0.4 < apart < most + 0.4
+
+
+def test_a_release_keeps_the_camps_apart_and_the_null_has_none() -> None:
+    data = camps(4000)
+    made = release(data, MECHANISM, seed=1)
+    assert made.published is not None and made.id_map is None
+    assert made.guarantee.status == "experiment"
+    assert mixed(made.data) < 0.1
+    assert 3500 < made.data.n_users < 4500
+    rng = np.random.default_rng(2)
+    shuffled = Interactions(data.user, rng.permutation(data.item), data.users, data.items, time=data.time)
+    assert mixed(release(shuffled, MECHANISM, seed=1).data) > 0.4
+
+
+def mixed(rows: Interactions) -> float:
+    """The share of pairs of items, within people, that come from both camps."""
+    side = (rows.items.to_numpy()[rows.item] >= 20).astype(float)
+    n = np.bincount(rows.user)
+    high = np.bincount(rows.user, side)
+    return float((high * (n - high)).sum() / (n * (n - 1) / 2).sum())
+
+
+def test_order_is_learned_and_can_be_left_out() -> None:
+    rng = np.random.default_rng(1)
+    user = np.repeat(np.arange(3000), 6)
+    item = np.concatenate([(rng.integers(30) + np.arange(6)) % 30 for _ in range(3000)])
+    data = from_ids(pl.Series(user), pl.Series(item), time=np.arange(len(user)))
+    rows = release(data, MECHANISM, seed=1).data.ordered()
+    step = (np.diff(rows.items.to_numpy()[rows.item]) % 30)[np.diff(rows.user) == 0]
+    assert (step == 1).mean() > 0.6
+    assert (step == 29).mean() < 0.15
+    without = release(data, DpStreams(epsilon=4.0, delta=1e-4, order="none"), seed=1)
+    assert without.data.time is None
+    assert without.time == "drop"
+
+
+def test_direct_model_finds_the_camp() -> None:
+    made = release(camps(4000), MECHANISM, seed=1)
+    assert made.published is not None
+    tables = MECHANISM.tables(made.published.rounds)
+    S = similarity(tables)
+    nearest = tables.kept[np.argmax(S, axis=1)]
+    assert np.mean((nearest >= 20) == (tables.kept >= 20)) > 0.9
+
+
+def test_statistics_are_kept_and_drawn_from_again(tmp_path: Path) -> None:
+    made = release(camps(2000), MECHANISM, seed=1)
+    assert made.published is not None
+    save_statistics(made.published, tmp_path / "kept")
+    kept = load_statistics(tmp_path / "kept")
+    assert draw(kept, seed=1).data.equals(made.data)
+    more = draw(drawing(kept, "dp-streams:k=50"), seed=2)
+    assert more.data.n_users == 50
+    assert more.seeded
+    with pytest.raises(RecveilError, match="epsilon was 4"):
+        drawing(kept, "dp-streams:epsilon=9")
+    with pytest.raises(RecveilError, match="published by dp-streams"):
+        drawing(kept, "pseudonymise")
+    (tmp_path / "broken").write_bytes(b"PK")
+    with pytest.raises(RecveilError, match="cannot be read as published statistics"):
+        load_statistics(tmp_path / "broken")
+
+
+def test_command_keeps_statistics(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    camps(2000).frame().write_csv(tmp_path / "clicks.csv")
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    done = recveil("release", "clicks.csv", "--with", spec, "-o", "one", "--keep-statistics", "kept.npz")
+    assert "spent: epsilon 4, delta 0.0001 for every user" in done.stderr
+    assert "guarantee (proved)" in done.stdout
+    again = recveil("release", "kept.npz", "--with", "dp-streams:k=30", "-o", "two", json_answer=True)
+    assert again["manifest"]["users"] == 30
+    assert again["manifest"]["guarantee"]["status"] == "proved"
+    recveil("verify", "two")
+
+
+def test_command_recommends_from_the_tables(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    camps(2000).frame().write_csv(tmp_path / "clicks.csv")
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    found = recveil("recommend", "clicks.csv", "--with", spec, "--top", 5, json_answer=True)
+    right = [(i >= 20) == bool(row["user"] % 2) for row in found["lists"] for i in row["items"]]
+    assert len(right) == 5 * 2000
+    assert np.mean(right) > 0.95
+    recveil("recommend", "clicks.csv", "--with", spec, "--minsup", 3, code=1)
+
+
+def test_bad_input() -> None:
+    for bad in ("epsilon=0,delta=1e-6", "epsilon=nan,delta=1e-6", "epsilon=1,delta=0", "epsilon=1,delta=1"):
+        with pytest.raises(RecveilError, match="dp-streams: parameter"):
+            parse(f"dp-streams:{bad}")
+    for bad in ("k=0", "k=some", "order=maybe"):
+        with pytest.raises(RecveilError, match="dp-streams: parameter"):
+            parse(f"dp-streams:epsilon=1,delta=1e-6,{bad}")
+    with pytest.raises(RecveilError, match="needs the parameter delta"):
+        parse("dp-streams:epsilon=1")
+    with pytest.raises(RecveilError, match="items stand out of the noise at epsilon 1, and 10 are needed"):
+        release(camps(30), DpStreams(epsilon=1.0, delta=1e-6), seed=1)
+    one = from_ids(pl.Series([1, 1]), pl.Series([1, 2]))
+    with pytest.raises(RecveilError, match="stand out of the noise"):
+        release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1)
+
+
+def test_the_promise_names_unit_and_catalogue() -> None:
+    items = pl.Series([1, 2])
+    promise = MECHANISM.guarantee(Public("sessions", "session", items, None, False))
+    assert promise.unit == "session"
+    assert "several sessions" in promise.sentence
+    assert "observed items" in (promise.given or "")
+    assert promise.status == "proved"

@@ -1,0 +1,56 @@
+"""The claims of the clicks paper: what reproduces, what does not, and what the paper itself contradicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recveil.clicks.profiles import clicks
+from recveil.errors import RecveilError
+from recveil.formats import read
+from recveil.reproduce.claim import Claim
+from recveil.reproduce.click_theory import theory
+from recveil.reproduce.clicks import _zones, reproduce
+
+
+def by_place(claims: list[Claim]) -> dict[str, list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(claim.where, []).append(claim)
+    return found
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_theory_and_zones(real_data: Path) -> None:
+    films = clicks(read(real_data / "ml-100k" / "ratings.parquet"), 3)
+    found = by_place([*theory(films), *_zones(films)])
+    for table in ("table 3", "table 4", "table 5", "table 7", "lemma 1", "remark 5", "1"):
+        assert {c.verdict for c in found[table]} == {"reproduced"}
+    assert [c.verdict for c in found["theorem 1"]] == ["contradicted by the paper", "not reproduced"]
+    assert found["theorem 1"][1].ours == 4470
+    assert [c.verdict for c in found["theorem 2"]] == ["reproduced", "not reproduced"]
+    assert {c.verdict for c in found["theorem 3"]} == {"not reproduced"}
+    assert {c.verdict for c in found["6.3"]} == {"not reproduced"}
+    assert {c.verdict for c in found["abstract and 6.3"] + found["abstract and 1"]} == {"contradicted by the paper"}
+    assert found["1"][0].ours == pytest.approx(16.481)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_every_claim(real_data: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    found = by_place(reproduce(real_data, lambda done, of: heard.append((done, of))))
+    assert heard[-1][0] == heard[-1][1] == len(heard)
+    assert [c.verdict for c in found["table 8"]][:6] == ["reproduced"] * 3 + ["not reproduced"] * 3
+    assert 0.3 < float(found["figure 2a"][0].ours or 0) < 0.6557
+    assert [c.verdict for c in found["figure 4"]] == ["compatible", "not reproduced"]
+    assert [c.verdict for c in found["figure 5, MovieLens"]] == ["compatible", "not reproduced"]
+    assert "less" in [c.paper for c in found["table 10"] if c.verdict == "reproduced"]
+    assert all(c.why for where in ("table 8", "table 10", "figure 5, Jester") for c in found[where])
+
+
+def test_data_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(RecveilError, match=r"ml-100k/ratings\.parquet is not in the folder"):
+        reproduce(tmp_path)
