@@ -116,10 +116,7 @@ def reproduce(
 def _lists(chosen: Set) -> str:
     words = "Only ratings of 4 and 5 count as liked, in training and in testing; bpr-fm knows the genres of items."
     if chosen.served:
-        words += (
-            f" To bound the time, lists are made for {chosen.served:,} random people, and the rankers that learn by "
-        )
-        words += f"steps do so for {chosen.epochs} epochs instead of 100."
+        words += f" All people are learned from; to bound the time, lists are made for {chosen.served:,} random ones."
     return words
 
 
