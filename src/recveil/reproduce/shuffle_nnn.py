@@ -116,7 +116,7 @@ def reproduce(
 def _lists(chosen: Set) -> str:
     words = "Only ratings of 4 and 5 count as liked, in training and in testing; bpr-fm knows the genres of items."
     if chosen.served:
-        words += f" To bound the time, lists are made for {chosen.served:,} random people."
+        words += f" All people are learned from; to bound the time, lists are made for {chosen.served:,} random ones."
     return words
 
 

@@ -141,7 +141,7 @@ def table_3(
             else:
                 large = "It compares all pairs of people, which takes tens of gigabytes here."
                 claims.append(Claim(place, words, paper, None, "not available", why=large))
-    printed_tau = float(kendalltau(*zip(*(published.rmse[name] for name in names), strict=True)).statistic)
+    printed_tau = round(kendalltau(*zip(*(published.rmse[name] for name in names), strict=True)).statistic, 4)
     words = (
         f"Kendall's tau of {len(names)} raters by RMSE, original against masked; the paper's is that of its own table. "
     )
