@@ -21,6 +21,7 @@ from recveil.cli.measure import measure
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
+from recveil.cli.serve import serve
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError
@@ -34,7 +35,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (assess, audit, clicks, compare, demo, inspect, measure, recommend, release, reproduce, tune, verify):
+for command in (
+    assess,
+    audit,
+    clicks,
+    compare,
+    demo,
+    inspect,
+    measure,
+    recommend,
+    release,
+    reproduce,
+    serve,
+    tune,
+    verify,
+):
     app.command()(command)
 
 

@@ -1,0 +1,137 @@
+"""recveil serve [DATA]: the click advisor in a browser."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recveil.cli.arguments import Columns, Duplicates, Json, Seed, answer, read_released, say
+from recveil.errors import RecveilError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+DEMO = "sample:films"
+
+
+def serve(
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="A log whose people come first; else the sample of films.")
+    ] = None,
+    columns: Columns = None,
+    database: Annotated[str, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = "recveil.sqlite",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
+    min_people: Annotated[int, typer.Option(min=1, help="Item profiles of fewer people are not shown.")] = 5,
+    publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
+    like: Annotated[
+        float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
+    ] = None,
+    titles: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Titles of the items: a table of id and title.")
+    ] = None,
+    rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each person.")] = 20.0,
+    accounts: Annotated[int, typer.Option(min=1, help="New accounts an hour from each address.")] = 60,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
+    ] = False,
+    admin_token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
+    ] = None,
+    duplicates: Duplicates = "last",
+    as_json: Json = False,
+    seed: Seed = None,  # noqa: ARG001
+) -> None:
+    """The click advisor in a browser: what a click would give a person and give away, before she clicks.
+
+    Accounts are random tokens, clicks are on the disk before they are acknowledged, advice is computed in the browser.
+
+    Example: recveil serve ratings.csv --like 3 --titles movies.csv --database postgresql://studio@localhost/studio
+    """
+    import uvicorn
+
+    from recveil.studio.app import create_app
+    from recveil.studio.identity import digest
+    from recveil.studio.store import open_store
+    from recveil.studio.studio import Settings, open_studio
+
+    token = _admin_token(admin_token_file)
+    listening = _listen(host, port)
+    engine = open_store(database)
+    _fill(engine, data, columns, duplicates, like, titles)
+    settings = Settings(min_people, publish_every, rate, accounts, digest(token) if token else None)
+    studio = open_studio(engine, settings)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(studio),
+            log_config=None,
+            access_log=False,  # it would name items; ours does not
+            proxy_headers=behind_proxy,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
+    shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
+    lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
+    answer(shown, lines, as_json)
+    sys.stdout.flush()
+    server.run(sockets=[listening])
+
+
+def _admin_token(file: str | None) -> str | None:
+    """From a file or the environment; else a new one, which only a terminal gets to see."""
+    if file is not None:
+        try:
+            token = Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecveilError(f"{file}: cannot read the admin token ({type(error).__name__})") from None
+    else:
+        token = os.environ.get("RECVEIL_ADMIN_TOKEN", "")
+        if not token and not sys.stderr.isatty():
+            say("no admin token: the catalogue cannot be changed over the API (RECVEIL_ADMIN_TOKEN sets one)")
+            return None
+        if not token:
+            from recveil.studio.identity import new_token
+
+            token = new_token()
+            say(f"admin token, shown this once: {token}")
+    if len(token) < 20:
+        raise RecveilError("the admin token must have at least 20 characters")
+    return token
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        raise RecveilError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    return listening
+
+
+def _fill(
+    engine: Engine, data: str | None, columns: str | None, duplicates: str, like: float | None, titles: str | None
+) -> None:
+    """The first people of an empty store: those of DATA, or of the sample."""
+    from recveil.clicks.profiles import clicks
+    from recveil.studio.loading import is_empty, load
+
+    if data is None:
+        if not is_empty(engine):
+            return
+        data = DEMO
+        say(f"an empty database: it begins with {DEMO}")
+    log = clicks(read_released(data, columns, duplicates).compact(), like)
+    if load(engine, log, {}):
+        say(f"{len(log):,} clicks of {log.users:,} nameless people loaded")

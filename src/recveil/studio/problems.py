@@ -1,0 +1,69 @@
+"""Errors as RFC 9457 problems: whatever goes wrong is one JSON document with a sentence in it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+
+class Problem(Exception):
+    """A request that cannot be served, and why."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
+
+
+class ProblemDocument(BaseModel):
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+AWAY = "the database is away; nothing is lost: send the same request with the same key again"
+
+
+def answer(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    document = ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    return JSONResponse(document.model_dump(), status, headers, media_type="application/problem+json")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI document says about problems of an operation."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+
+
+def install(app: FastAPI) -> None:
+    """Handlers for everything that can be raised."""
+
+    async def problem(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, Problem)
+        return answer(error.status, error.detail, error.headers)
+
+    async def http(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return answer(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return answer(422, f"{where}: {first['msg']}")
+
+    async def away(_: Request, error: Exception) -> JSONResponse:
+        return answer(503, AWAY, {"Retry-After": "2"})
+
+    app.add_exception_handler(Problem, problem)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+    for kind in (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError):
+        app.add_exception_handler(kind, away)

@@ -1,0 +1,105 @@
+"""The tables of the studio, and how a database gets them.
+
+people: an account is the SHA-256 of a random token; people of a loaded log have none, so nobody can be them.
+items: the catalogue with exact counters (likes, dislikes), and what of them is shown to the public.
+clicks: one at most for each person and item, in the order of clicking.
+keys: idempotency keys as hashes. What was asked is kept as a hash with the key in it, so that an undone click
+leaves nothing that could be read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Engine,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only where the type is INTEGER
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("token", LargeBinary(32), unique=True),
+    Column("created", BigInteger, nullable=False),  # all times are whole seconds since 1970
+    Column("seen", BigInteger, nullable=False),
+    Column("strategy", String(8)),
+    sqlite_autoincrement=True,
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("key", String(200), nullable=False, unique=True),
+    Column("title", String(500), nullable=False),
+    Column("likes", Integer, nullable=False, server_default="0"),
+    Column("dislikes", Integer, nullable=False, server_default="0"),
+    Column("shown_likes", Integer, nullable=False, server_default="0"),
+    Column("shown_dislikes", Integer, nullable=False, server_default="0"),
+    Column("fresh", Integer, nullable=False, server_default="0"),  # clicks since the counters were last shown
+    Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the shown counters know of
+    sqlite_autoincrement=True,
+)
+
+clicks = Table(
+    "clicks",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False),
+    Column("item", ForeignKey("items.id"), nullable=False),
+    Column("sign", SmallInteger, CheckConstraint("sign IN (-1, 1)", name="sign"), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    UniqueConstraint("person", "item"),
+    sqlite_autoincrement=True,  # an id never comes back, also after the newest click was undone
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("person", ForeignKey("people.id"), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("request", LargeBinary(32), nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+loads = Table(
+    "loads",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+)
+
+
+def upgrade(engine: Engine) -> None:
+    """Bring the database to the newest schema; nothing happens where it is there already."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

@@ -1,0 +1,84 @@
+"""The state of a running server: the store and its writer, the public snapshot, the model, the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Engine
+
+from recveil.studio.group import GroupCommit
+from recveil.studio.limits import RateLimit
+from recveil.studio.publication import Snapshot, publish
+from recveil.studio.recommending import Model, fit
+from recveil.studio.writes import Stock, Write, apply
+
+log = logging.getLogger("recveil.studio")
+
+RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the operator chooses."""
+
+    min_people: int = 5
+    publish_every: float = 60.0  # seconds
+    rate: float = 20.0  # requests a second for each person, in the long run
+    accounts: int = 60  # an hour from each address
+    admin: bytes | None = None  # the hash of the admin token; without it nobody is admin
+
+
+@dataclass
+class Studio:
+    engine: Engine
+    settings: Settings
+    snapshot: Snapshot
+    model: Model | None = None
+    stale: bool = True  # clicks have arrived since the model was fitted
+    requests: RateLimit = field(init=False)
+    accounts: RateLimit = field(init=False)
+    commit: GroupCommit = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.requests = RateLimit(self.settings.rate, int(3 * self.settings.rate) + 1)
+        self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
+        self.commit = GroupCommit(partial(apply, self.engine))
+
+    @property
+    def admin(self) -> bytes | None:
+        return self.settings.admin
+
+    async def write(self, write: Write) -> dict[str, Any]:
+        """The answer to a write, once it is on the disk."""
+        made = await self.commit(write)
+        self.stale = True
+        if isinstance(write, Stock):
+            await self.refresh()
+        return made
+
+    async def refresh(self) -> None:
+        self.snapshot = await asyncio.to_thread(publish, self.engine, self.settings.min_people)
+
+    async def keep_fresh(self) -> None:
+        """Publish and fit again and again; what goes wrong waits for the next turn."""
+        rest_until = 0.0
+        while True:
+            try:
+                if self.stale and monotonic() >= rest_until:
+                    self.stale, begin = False, monotonic()
+                    self.model = await asyncio.to_thread(fit, self.engine)
+                    rest_until = monotonic() + max(RESTS * (monotonic() - begin), 5)
+                await self.refresh()
+            except sa.exc.SQLAlchemyError as error:
+                log.warning("the database is away: %s", type(error).__name__)
+            await asyncio.sleep(self.settings.publish_every)
+
+
+def open_studio(engine: Engine, settings: Settings) -> Studio:
+    return Studio(engine, settings, publish(engine, settings.min_people))

@@ -1,0 +1,287 @@
+"""Everything that changes the database. Writes come in batches; a batch is one transaction.
+
+Clicks and undos that stand next to each other are decided together: what they touch is read once, each is judged in
+order against it, and the sum of all changes is written. Accounts are locked first, so two processes on one database
+never judge the same person at the same time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Engine, bindparam, delete, insert, select, update
+
+from recveil.studio.problems import Problem
+from recveil.studio.schema import clicks, items, keys, people
+from recveil.studio.store import SIGNS, YEAR, iso, now
+
+NOBODY = "this token is unknown or has expired"
+ATTEMPTS = 3  # where another process on the same database came in between
+
+
+@dataclass(frozen=True)
+class Join:
+    """A new account for the token with this hash."""
+
+    token: bytes
+
+
+@dataclass(frozen=True)
+class Click:
+    token: bytes
+    item: str
+    sign: int
+    key: str
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.key.encode()).digest()
+
+    @property
+    def request(self) -> bytes:
+        """What was asked. Without the key, which only the asker knows, it tells nothing."""
+        return sha256(f"{self.key}\0{self.sign}\0{self.item}".encode()).digest()
+
+
+@dataclass(frozen=True)
+class Undo:
+    token: bytes
+    item: str
+
+
+@dataclass(frozen=True)
+class Choose:
+    """A default strategy."""
+
+    token: bytes
+    strategy: str | None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """She was here: the token is good for another year."""
+
+    token: bytes
+
+
+@dataclass(frozen=True)
+class Erase:
+    token: bytes
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Items of the catalogue, (key, title) each: new ones are added, known ones get the title."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+Write = Join | Click | Undo | Choose | Visit | Erase | Stock
+Answer = dict[str, Any] | Problem
+
+
+def apply(engine: Engine, writes: Sequence[Write]) -> list[Answer]:
+    """Carry out all writes in one transaction. Problems are answers: they concern one write, not the batch."""
+    for attempt in range(ATTEMPTS):
+        try:
+            with engine.execution_options(writes=True).begin() as db:
+                answers: list[Answer] = []
+                for together, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
+                    answers += _judge(db, list(run)) if together else [_single(db, write) for write in run]  # type: ignore[arg-type]
+                return answers
+        except sa.exc.IntegrityError:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError
+
+
+# --- clicks and undos -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Changes:
+    """What a run of clicks and undos changes, gathered before anything is written."""
+
+    clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    keys: list[dict[str, Any]] = field(default_factory=list)
+    undone: list[int] = field(default_factory=list)
+    counters: dict[int, Counter[str]] = field(default_factory=dict)
+
+    def count(self, item: int, sign: int, by: int, fresh: bool) -> None:
+        counter = self.counters.setdefault(item, Counter())
+        counter["likes" if sign > 0 else "dislikes"] += by
+        counter["fresh"] += by * fresh
+
+    def write(self, db: sa.Connection) -> None:
+        if self.undone:
+            db.execute(delete(clicks).where(clicks.c.id.in_(self.undone)))
+        if self.clicks:
+            db.execute(insert(clicks), list(self.clicks.values()))
+        if self.keys:
+            db.execute(insert(keys), self.keys)
+        move(db, self.counters)
+
+
+def move(db: sa.Connection, counters: dict[int, Counter[str]]) -> None:
+    """Add to item counters, in the order of ids, so that two processes never wait for each other in a circle."""
+    rows = [
+        {"i": item, "l": change["likes"], "d": change["dislikes"], "f": change["fresh"]}
+        for item, change in sorted(counters.items())
+        if any(change.values())
+    ]
+    if rows:
+        db.execute(
+            update(items)
+            .where(items.c.id == bindparam("i"))
+            .values(
+                likes=items.c.likes + bindparam("l"),
+                dislikes=items.c.dislikes + bindparam("d"),
+                fresh=items.c.fresh + bindparam("f"),
+            ),
+            rows,
+        )
+
+
+def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
+    persons = _persons(db, {write.token for write in run})
+    ids = sorted(persons.values())
+    stock = {
+        row.key: (row.id, row.upto)
+        for row in db.execute(
+            select(items.c.key, items.c.id, items.c.upto).where(items.c.key.in_({write.item for write in run}))
+        )
+    }
+    made = {
+        (row.person, row.item): (row.id, row.sign)
+        for row in db.execute(
+            select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign).where(
+                clicks.c.person.in_(ids), clicks.c.item.in_({item for item, _ in stock.values()})
+            )
+        )
+    }
+    digests = {write.digest for write in run if isinstance(write, Click)}
+    used = {
+        (row.person, row.key): (row.request, row.at)
+        for row in db.execute(select(keys).where(keys.c.person.in_(ids), keys.c.key.in_(digests)))
+    }
+    changes, answers = _Changes(), []
+    for write in run:
+        who, what = persons.get(write.token), stock.get(write.item)
+        if who is None:
+            answers.append(Problem(401, NOBODY))
+        elif isinstance(write, Undo):
+            answers.append(_undo(who, what, made, changes))
+        else:
+            answers.append(_click(write, who, what, made, used, changes))
+    changes.write(db)
+    return answers
+
+
+def _persons(db: sa.Connection, tokens: set[bytes]) -> dict[bytes, int]:
+    rows = db.execute(
+        select(people.c.token, people.c.id)
+        .where(people.c.token.in_(tokens), people.c.seen > now() - YEAR)
+        .order_by(people.c.id)
+        .with_for_update()
+    )
+    return {row.token: row.id for row in rows}
+
+
+Made = dict[tuple[int, int], tuple[int | None, int]]  # click id (none before it is written) and sign
+
+
+def _click(
+    write: Click,
+    who: int,
+    what: tuple[int, int] | None,
+    made: Made,
+    used: dict[tuple[int, bytes], tuple[bytes, int]],
+    changes: _Changes,
+) -> Answer:
+    before = used.get((who, write.digest))
+    if before is not None:
+        if before[0] != write.request:
+            return Problem(422, "this Idempotency-Key was used for another request")
+        return _clicked(write, before[1], again=True)
+    if what is None:
+        return Problem(404, "there is no such item")
+    if (who, what[0]) in made:
+        return Problem(409, "this item was clicked before; undo that click first")
+    at = now()
+    made[who, what[0]] = (None, write.sign)
+    used[who, write.digest] = (write.request, at)
+    changes.clicks[who, what[0]] = {"person": who, "item": what[0], "sign": write.sign, "at": at}
+    changes.keys.append({"person": who, "key": write.digest, "request": write.request, "at": at})
+    changes.count(what[0], write.sign, by=1, fresh=True)
+    return _clicked(write, at, again=False)
+
+
+def _clicked(write: Click, at: int, again: bool) -> dict[str, Any]:
+    return {"item": write.item, "sign": SIGNS[write.sign], "at": iso(at), "again": again}
+
+
+def _undo(who: int, what: tuple[int, int] | None, made: Made, changes: _Changes) -> Answer:
+    if what is None or (who, what[0]) not in made:
+        return Problem(404, "there is no click on this item")
+    number, sign = made.pop((who, what[0]))
+    if number is None:
+        del changes.clicks[who, what[0]]
+    else:
+        changes.undone.append(number)
+    changes.count(what[0], sign, by=-1, fresh=number is None or number > what[1])
+    return {}
+
+
+# --- all others -----------------------------------------------------------------------------------------------
+
+
+def _single(db: sa.Connection, write: Join | Choose | Visit | Erase | Stock) -> Answer:
+    if isinstance(write, Join):
+        at = now()
+        db.execute(insert(people).values(token=write.token, created=at, seen=at))
+        return {"created": iso(at)}
+    if isinstance(write, Stock):
+        return _stock(db, write)
+    who = _persons(db, {write.token}).get(write.token)
+    if who is None:
+        return Problem(401, NOBODY)
+    if isinstance(write, Erase):
+        erase(db, who)
+    elif isinstance(write, Choose):
+        db.execute(update(people).where(people.c.id == who).values(strategy=write.strategy))
+    else:
+        db.execute(update(people).where(people.c.id == who).values(seen=now()))
+    return {}
+
+
+def erase(db: sa.Connection, who: int) -> None:
+    """Nothing of hers remains: clicks, what they added to counters, keys, the account."""
+    counters: dict[int, Counter[str]] = {}
+    for item, sign, fresh in db.execute(
+        select(clicks.c.item, clicks.c.sign, clicks.c.id > items.c.upto)
+        .join(items, items.c.id == clicks.c.item)
+        .where(clicks.c.person == who)
+    ):
+        counters[item] = Counter({"likes" if sign > 0 else "dislikes": -1, "fresh": -int(fresh)})
+    for table in (clicks, keys):
+        db.execute(delete(table).where(table.c.person == who))
+    db.execute(delete(people).where(people.c.id == who))
+    move(db, counters)
+
+
+def _stock(db: sa.Connection, write: Stock) -> Answer:
+    titles = dict(write.items)
+    known = set(db.execute(select(items.c.key).where(items.c.key.in_(titles))).scalars())
+    old = [{"k": key, "t": title} for key, title in titles.items() if key in known]
+    new = [{"key": key, "title": title} for key, title in titles.items() if key not in known]
+    if old:
+        db.execute(update(items).where(items.c.key == bindparam("k")).values(title=bindparam("t")), old)
+    if new:
+        db.execute(insert(items), new)
+    return {"added": len(new), "renamed": len(old)}
