@@ -1,0 +1,81 @@
+/**
+ * What a click gives its person, and what it gives away: the integer formulas of `recveil.clicks`, in the browser.
+ *
+ * Everything follows from the public item profiles, so that a pre-click need not leave the device. Before the click,
+ * `a` people had clicked with the same sign, `b` with the opposite one; she who clicks is in neither. Signs decide
+ * zones, and they are exact; logarithms only tell how far.
+ */
+
+/** One unit of the logarithm with each base, in natural ones. */
+export const UNITS = { e: 1, 2: Math.LN2, 10: Math.LN10 };
+
+const BASIC = { trade_off: "confirm", safe: "confirm", dangerous: "confirm", deleterious: "confirm" };
+const CAREFUL = { ...BASIC, dangerous: "cancel", deleterious: "cancel" };
+const SMART = { ...CAREFUL, dangerous: "change" };
+
+/** What to do with a pre-click in each zone. */
+export const STRATEGIES = { basic: BASIC, careful: CAREFUL, smart: SMART };
+
+export const popularity = (likes, dislikes, people) => (likes + dislikes) / people;
+export const preferability = (likes, dislikes, people) => (likes - dislikes) / people;
+
+/** Popularity times preferability: what the many think of an item. */
+export const mainstream = (likes, dislikes, people) => ((likes + dislikes) * (likes - dislikes)) / people ** 2;
+
+/** The zone of a click with these signs; no change in commonality is no gain. */
+export function zone(c, d, r) {
+  if (c > 0) return d < 0 ? "safe" : "trade_off";
+  if (d < 0) return "trade_off";
+  return r < 0 ? "dangerous" : "deleterious";
+}
+
+/**
+ * The effect of a like (1) or dislike (-1) by someone new to an item, given its profile before the click.
+ *
+ * `reverse` is the change in disclosure if she clicked the opposite instead.
+ */
+export function effect(likes, dislikes, people, sign, base = "e") {
+  if (![likes, dislikes, people].every(Number.isSafeInteger) || Math.min(likes, dislikes) < 0) {
+    throw new RangeError(`counts must be whole and not negative: ${likes}, ${dislikes}, ${people}`);
+  }
+  if (likes + dislikes >= people) throw new RangeError("everyone has clicked on this item");
+  if (sign !== 1 && sign !== -1) throw new RangeError(`a click is a like (1) or a dislike (-1), not ${sign}`);
+  if (!Object.hasOwn(UNITS, base)) throw new RangeError(`unknown base ${base}`);
+  const [a, b] = sign > 0 ? [likes, dislikes] : [dislikes, likes];
+  const risk = (same) => Math.log((people - a - b) / (same + 1)) / UNITS[base];
+  const signs = [a + 1 - b, people - 2 * a - b - 1, people - a - 2 * b - 1].map((x) => (x > 0) - (x < 0));
+  return {
+    commonality: ((a + b + 1) * (a + 1 - b)) / people ** 2,
+    disclosure: risk(a),
+    reverse: risk(b),
+    signs,
+    zone: zone(...signs),
+  };
+}
+
+/**
+ * Her commonality and disclosure after none, one, two ... of her clicks, as the item profiles stand now.
+ *
+ * `clicks`: [{item, sign}] in her order. `profiles`: a Map of every item to [likes, dislikes], her own clicks among
+ * them, or to null where they are hidden because so few people clicked: there she counts as if she were alone.
+ */
+export function timeline(clicks, profiles, people, base = "e") {
+  const before = new Map(profiles);
+  for (const { item, sign } of clicks) {
+    const [likes, dislikes] = profiles.get(item) ?? [0, 0];
+    before.set(item, sign > 0 ? [Math.max(likes - 1, 0), dislikes] : [likes, Math.max(dislikes - 1, 0)]);
+  }
+  let [commonality, disclosure] = [0, 0];
+  for (const profile of before.values()) {
+    const [likes, dislikes] = profile ?? [0, 0];
+    disclosure += Math.log(people / Math.max(people - likes - dislikes, 1)) / UNITS[base];
+  }
+  const told = [{ clicks: 0, commonality, disclosure }];
+  for (const { item, sign } of clicks) {
+    const change = effect(...before.get(item), people, sign, base);
+    commonality += change.commonality;
+    disclosure += change.disclosure;
+    told.push({ clicks: told.length, commonality, disclosure });
+  }
+  return told;
+}

@@ -1,0 +1,175 @@
+/** The app: a catalogue, recommendations, her clicks. It holds what she confirmed; pre-clicks stay in <click-advisor>. */
+
+import "./click-advisor.js";
+import { make } from "./dom.js";
+import { list } from "./list.js";
+import { showPerson } from "./person.js";
+import { publicTable } from "./profiles.js";
+import * as server from "./server.js";
+import { count } from "./words.js";
+
+const AUTO = "recveil-auto"; // in this browser's storage: follow the strategy without asking
+const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
+const find = (id) => document.getElementById(id);
+
+const table = publicTable(new URL("/api/v1", location.href).href);
+const state = { titles: new Map(), clicks: [], strategy: "", shown: PAGE, recommended: [], table };
+
+// --- what is seen -----------------------------------------------------------------------------------------------
+
+const recommended = list(find("recommended"), state);
+const results = list(find("results"), state);
+
+function show() {
+  const { profiles } = table.including(state.clicks);
+  recommended(state.recommended, profiles);
+  const words = find("query").value.trim().toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const matches = [...state.titles.keys()].filter((item) => {
+    const title = state.titles.get(item).toLocaleLowerCase();
+    return words.every((word) => title.includes(word));
+  });
+  results(matches.slice(0, state.shown), profiles);
+  find("more").hidden = matches.length <= state.shown;
+  find("found").textContent = !state.titles.size
+    ? ""
+    : words.length
+      ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
+      : `${count(state.titles.size)} titles, clicked by ${count(table.people)} people. What you search for stays on this device.`;
+  showPerson(state);
+}
+
+/** Words in the corner, read out too, with something to do about it if there is. They go away unless a fault. */
+let leaving = 0;
+function say(text, name, act, fault = false) {
+  const button = name && make("button", { type: "button", onclick: act }, name);
+  find("status").replaceChildren(...[text, button].filter(Boolean));
+  clearTimeout(leaving);
+  if (!fault) leaving = setTimeout(() => find("status").matches(":hover, :focus-within") || say(""), STAY);
+}
+
+// --- what is done -----------------------------------------------------------------------------------------------
+
+/** Do something with the server; say what went wrong, and offer to try again. */
+async function attempt(act, again = () => attempt(act)) {
+  try {
+    await act();
+  } catch (problem) {
+    if (!(problem instanceof server.Problem)) throw problem;
+    say(problem.message, problem.status === 0 || problem.status >= 500 ? "Try again" : null, again, true);
+    if (problem.status === 401) await refresh();
+  }
+}
+
+async function refresh() {
+  if (server.hasAccount()) {
+    const [mine, about] = await Promise.all([server.clicks(), server.me()]);
+    [state.clicks, state.strategy] = [mine, about.strategy ?? ""];
+  } else {
+    [state.clicks, state.strategy] = [[], ""];
+  }
+  for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
+  find("auto").disabled = !state.strategy;
+  await recommend();
+}
+
+/** Public counts have moved: some of her clicks may be among them now. */
+async function recount() {
+  if (server.hasAccount()) state.clicks = await server.clicks();
+  show();
+}
+
+/** New recommendations around those that she has just clicked, which stay where they are. */
+async function recommend() {
+  const clicked = new Set(state.clicks.map(({ item }) => item));
+  const kept = state.recommended.filter((item) => clicked.has(item));
+  let fresh;
+  if (server.hasAccount() && clicked.size) {
+    fresh = await server.recommendations(FEW);
+    find("basis").textContent = "From people whose taste is near to yours. It changes as you click.";
+  } else {
+    const likes = (item) => table.profiles.get(item)?.[0] ?? 0;
+    fresh = [...state.titles.keys()].sort((a, b) => likes(b) - likes(a)).slice(0, FEW);
+    find("basis").textContent = "What most people like. It becomes yours as you click.";
+  }
+  const next = fresh.filter((item) => !clicked.has(item));
+  state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
+  state.recommended.push(...next);
+  if (!kept.length && !state.recommended.length) find("basis").textContent = "There is nothing left to recommend.";
+  show();
+}
+
+const saved = ({ item, sign }) => `Saved: you ${sign} ${state.titles.get(item) ?? item}.`;
+
+addEventListener("advised-click", ({ detail: { item, sign } }) => {
+  const key = server.newKey();
+  attempt(async () => {
+    const done = await server.click(item, sign, key);
+    state.clicks = [...state.clicks.filter((click) => click.item !== item), done];
+    say(saved(done), "Undo", () => undo(item));
+    show();
+    await recommend();
+  });
+});
+addEventListener("advised-cancel", () => say("Cancelled. Nothing was sent."));
+addEventListener("advised-undo", ({ detail: { item } }) => undo(item));
+
+const undo = (item) =>
+  attempt(async () => {
+    await server.undo(item);
+    state.clicks = state.clicks.filter((click) => click.item !== item);
+    say(`Undone: ${state.titles.get(item) ?? item} is as if you never clicked on it.`);
+    await recommend();
+  });
+
+find("search").addEventListener("submit", (event) => event.preventDefault());
+let typing = 0;
+find("query").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    state.shown = PAGE;
+    show();
+  }, PAUSE);
+});
+find("more").addEventListener("click", () => {
+  const first = state.shown;
+  state.shown += PAGE;
+  show();
+  find("results").children[first]?.focus();
+});
+find("strategy").addEventListener("change", ({ target }) =>
+  attempt(async () => {
+    await server.setStrategy(target.value || null);
+    state.strategy = target.value;
+    find("auto").disabled = !state.strategy;
+    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
+    show();
+  }),
+);
+find("auto").addEventListener("change", ({ target }) => {
+  localStorage.setItem(AUTO, target.checked ? "yes" : "no");
+  show();
+});
+find("clicks").addEventListener("click", ({ target }) => target.dataset.undo && undo(target.dataset.undo));
+find("erase").addEventListener("click", () => find("erasing").showModal());
+find("erasing").addEventListener("close", ({ target }) => {
+  if (target.returnValue !== "erase") return;
+  target.returnValue = "";
+  attempt(async () => {
+    await server.erase();
+    state.recommended = [];
+    await refresh();
+    say("All that was yours is erased.");
+    find("you").focus();
+  });
+});
+
+// --- the start --------------------------------------------------------------------------------------------------
+
+find("auto").checked = localStorage.getItem(AUTO) === "yes";
+attempt(async () => {
+  state.titles = await server.catalogue();
+  await table.ready;
+  await refresh();
+  say("");
+  table.addEventListener("change", () => attempt(recount));
+});

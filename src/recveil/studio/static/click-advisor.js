@@ -1,0 +1,226 @@
+/**
+ * <click-advisor item="50" item-title="Star Wars" strategy="smart">: like and dislike, with advice before the click.
+ *
+ * A pre-click opens the advice; she confirms, changes or cancels. Attributes: `api` (where the public profiles are;
+ * this file's own server by default), `item`, `item-title`, `strategy` (basic, careful, smart), `auto` (follow it
+ * without asking, except to change a click), `base` of disclosure (2, e, 10), and `value` (like, dislike: what she
+ * clicked already, set by the page once it is saved).
+ *
+ * Events, which bubble: `advised-click` {item, sign} once confirmed; `advised-cancel` {item}; `advised-undo` {item}.
+ * They never tell what the pre-click was: a page that hears of a changed click could undo the change.
+ */
+
+import { STRATEGIES, effect } from "./advice.js";
+import { style } from "./click-advisor-style.js";
+import { face, make } from "./dom.js";
+import { zonePicture } from "./picture.js";
+import { publicTable } from "./profiles.js";
+import { VERBS, ZONE_NAMES, capital, company, lines, opposite, unknown, verdict } from "./words.js";
+
+const HOME = new URL("../api/v1", import.meta.url).href;
+
+export class ClickAdvisor extends HTMLElement {
+  static observedAttributes = ["item-title", "value"];
+  #dialog = null;
+  #sign = 0; // of the pre-click while she is asked
+  #meant = 0; // of the pre-click before any change
+
+  connectedCallback() {
+    if (!this.shadowRoot) {
+      this.attachShadow({ mode: "open" }).adoptedStyleSheets = [style];
+      this.#choice();
+    }
+    this.table; // fetched now, not at a pre-click, which no request may follow
+  }
+
+  attributeChangedCallback() {
+    if (this.shadowRoot) this.#choice();
+  }
+
+  get table() {
+    return publicTable(this.getAttribute("api")?.replace(/\/$/, "") ?? HOME);
+  }
+
+  get base() {
+    return this.getAttribute("base") ?? "2";
+  }
+
+  get #title() {
+    return this.getAttribute("item-title") ?? "this item";
+  }
+
+  /** What is known about a click with this sign: counts, effect and zone; null where too few people clicked. */
+  advice(sign) {
+    const profile = this.table.profiles.get(this.getAttribute("item"));
+    if (!profile) return null;
+    const [a, b] = sign > 0 ? profile : [...profile].reverse();
+    const n = Math.max(this.table.people, a + b + 1);
+    return { a, b, n, sign, ...effect(...profile, n, sign, this.base) };
+  }
+
+  /** A pre-click: nothing leaves the device. */
+  preclick(sign) {
+    const advice = this.advice(sign);
+    const action = advice && STRATEGIES[this.getAttribute("strategy")]?.[advice.zone];
+    if (this.hasAttribute("auto") && action === "confirm") return this.#tell("advised-click", sign);
+    if (this.hasAttribute("auto") && action === "cancel") {
+      this.#choice(
+        `Not clicked: to ${VERBS[sign]} it is ${ZONE_NAMES[advice.zone].toLowerCase()}. `,
+        make("button", { class: "quiet", type: "button", onclick: () => this.#ask(sign) }, "Show me"),
+      );
+      return this.#tell("advised-cancel");
+    }
+    return this.#ask(sign);
+  }
+
+  // --- the two buttons, or what she said ------------------------------------------------------------------------
+
+  #choice(...note) {
+    const value = this.getAttribute("value");
+    const focused = this.shadowRoot.activeElement;
+    const button = (look, act, ...content) =>
+      make(
+        "button",
+        { type: "button", class: look, onclick: act },
+        ...content,
+        make("span", { class: "unseen" }, ` ${this.#title}`),
+      );
+    const offered = [1, -1].map((sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), capital(VERBS[sign])));
+    const said = [
+      make("span", { class: "said" }, face(value === "like" ? 1 : -1), `You ${value} it`),
+      button("quiet", () => this.#tell("advised-undo"), "Undo"),
+    ];
+    this.shadowRoot.replaceChildren(
+      make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...(value ? said : offered)),
+      make("p", { class: "note", role: "status" }, ...note),
+    );
+    if (focused) this.shadowRoot.querySelector("button").focus();
+  }
+
+  // --- the advice -----------------------------------------------------------------------------------------------
+
+  #ask(sign) {
+    this.#meant = sign;
+    this.#dialog ??= this.#makeDialog();
+    this.shadowRoot.append(this.#dialog.element);
+    this.#show(sign);
+    this.#dialog.element.showModal();
+    this.#dialog.element.querySelector(".advised").focus();
+  }
+
+  #makeDialog() {
+    const button = (act, ...content) => make("button", { type: "button", onclick: act }, ...content);
+    const parts = {
+      question: make("h2", { id: "question" }),
+      zone: make("span"),
+      verdict: make("p", { class: "verdict" }),
+      company: make("p", { class: "company" }),
+      effects: make("ul", { class: "effects" }),
+      other: make("p", { class: "other" }),
+      confirm: button(() => this.#decide(this.#sign)),
+      change: button(() => this.#change()),
+      cancel: button(() => this.#decide(null), "Cancel"),
+      why: make("p", { class: "why" }),
+      picture: zonePicture(),
+    };
+    const key = (kind) => {
+      const sample = make("circle", { class: kind, cx: 8, cy: 8, r: 5.5 });
+      return make("span", {}, make("svg", { viewBox: "0 0 16 16" }, sample), "");
+    };
+    parts.mine = key("dot");
+    parts.instead = key("ring");
+    const text = [parts.zone, parts.verdict, parts.company, parts.effects, parts.other];
+    const element = make(
+      "dialog",
+      { "aria-labelledby": "question", "aria-describedby": "advice" },
+      make(
+        "div",
+        { class: "sheet" },
+        parts.question,
+        make(
+          "div",
+          {},
+          make("div", { id: "advice", "aria-live": "polite" }, ...text),
+          make("p", { class: "device" }, "Nothing has been sent. Only what you confirm leaves this device."),
+        ),
+        make(
+          "div",
+          { class: "where" },
+          parts.picture.drawing,
+          make("p", { class: "key", "aria-hidden": "true" }, parts.mine, parts.instead),
+        ),
+        make("div", { class: "actions" }, parts.confirm, parts.change, parts.cancel, parts.why),
+      ),
+    );
+    element.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      this.#decide(null);
+    });
+    element.addEventListener("click", (event) => event.target === element && this.#decide(null));
+    return { element, ...parts };
+  }
+
+  #show(sign) {
+    this.#sign = sign;
+    const [at, advice, verb] = [this.#dialog, this.advice(sign), VERBS[sign]];
+    const zone = advice?.zone ?? "unknown";
+    at.question.replaceChildren(make("span", {}, `${capital(verb)} `), this.#title, make("span", {}, "?"));
+    at.zone.className = `zone ${zone}`;
+    at.zone.textContent = `${ZONE_NAMES[zone]}${zone === "unknown" ? " zone" : ""}`;
+    at.verdict.textContent = advice ? verdict(advice.signs) : this.#silence();
+    at.company.textContent = advice ? company(advice.a, advice.b, sign) : "";
+    const effects = advice ? lines(advice.a, advice.b, advice.n, advice, this.base) : [];
+    at.effects.replaceChildren(...effects.map(effectRow));
+    const changed = sign !== this.#meant;
+    at.other.textContent = changed
+      ? `You meant to ${VERBS[this.#meant]} it. If that is your taste, this click teaches another one.`
+      : advice ? opposite(advice, sign, this.base) : "";
+    at.picture.show(advice);
+    at.mine.setAttribute("class", zone);
+    at.mine.lastChild.data = verb;
+    at.instead.lastChild.data = `${VERBS[-sign]} instead`;
+    this.#offer(advice, changed);
+  }
+
+  #silence() {
+    if (this.table.state === "ready") return unknown(this.table.least);
+    return "The public counts have not arrived, so there is no advice yet. Cancel and try again in a moment.";
+  }
+
+  /** The buttons; the one that her strategy advises stands out. */
+  #offer(advice, changed) {
+    const [at, verb] = [this.#dialog, VERBS[this.#sign]];
+    const strategy = this.getAttribute("strategy");
+    const action = (!changed && advice && STRATEGIES[strategy]?.[advice.zone]) || "confirm";
+    at.confirm.replaceChildren(face(this.#sign), `Confirm ${verb}`);
+    at.change.replaceChildren(face(-this.#sign), `Change to ${VERBS[-this.#sign]}`);
+    for (const name of ["confirm", "change", "cancel"]) at[name].classList.toggle("advised", name === action);
+    const advised = { confirm: "confirming", change: "changing it", cancel: "cancelling" }[action];
+    const known = strategy && advice && !changed;
+    at.why.textContent = known ? `Your ${strategy} strategy advises ${advised}.` : "";
+    at.why.hidden = !known;
+  }
+
+  #change() {
+    this.#show(-this.#sign);
+    this.#dialog.confirm.focus();
+  }
+
+  #decide(sign) {
+    this.#dialog.element.close();
+    this.#tell(sign ? "advised-click" : "advised-cancel", sign);
+  }
+
+  #tell(type, sign) {
+    const detail = { item: this.getAttribute("item"), ...(sign && { sign: VERBS[sign] }) };
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+}
+
+function effectRow({ name, good, text }) {
+  const [direction, mark] = good > 0 ? ["up", "▲"] : good < 0 ? ["down", "▼"] : ["", "■"];
+  const shown = [make("i", { "aria-hidden": "true" }, mark), make("b", {}, name), make("p", {}, text)];
+  return make("li", { class: direction }, ...shown);
+}
+
+customElements.define("click-advisor", ClickAdvisor);

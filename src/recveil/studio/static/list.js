@@ -1,0 +1,54 @@
+/** A list of items with their counts, each with its <click-advisor>. Rows are kept, so that focus stays where it is. */
+
+import { make } from "./dom.js";
+import { count, people } from "./words.js";
+
+/** A function that shows items in this element. */
+export function list(parent, state) {
+  const rows = new Map();
+  return (items, profiles) => {
+    for (const [item, row] of rows) {
+      if (items.includes(item)) continue;
+      row.remove();
+      rows.delete(item);
+    }
+    items.forEach((item, k) => {
+      if (!rows.has(item)) rows.set(item, makeRow(item, state));
+      const row = rows.get(item);
+      fill(row, item, state, profiles);
+      if (parent.children[k] !== row) parent.insertBefore(row, parent.children[k] ?? null);
+    });
+  };
+}
+
+function makeRow(item, state) {
+  const title = state.titles.get(item) ?? item;
+  return make(
+    "li",
+    { class: "item", tabindex: "-1" },
+    make("div", { class: "about" }, make("h3", {}, title), make("p", { class: "counts" })),
+    make("click-advisor", { item, "item-title": title, api: state.table.api }),
+  );
+}
+
+function fill(row, item, state, profiles) {
+  const [counts, advisor] = [row.querySelector(".counts"), row.querySelector("click-advisor")];
+  const profile = profiles.get(item);
+  counts.replaceChildren(...(profile ? balance(...profile) : [`fewer than ${people(state.table.least)} clicked`]));
+  const auto = document.getElementById("auto");
+  const wanted = {
+    value: state.clicks.find((click) => click.item === item)?.sign,
+    strategy: state.strategy,
+    auto: auto.checked && !auto.disabled ? "" : null,
+  };
+  for (const [name, value] of Object.entries(wanted)) {
+    if (value == null || (value === "" && name !== "auto")) advisor.removeAttribute(name);
+    else if (advisor.getAttribute(name) !== value) advisor.setAttribute(name, value);
+  }
+}
+
+function balance(likes, dislikes) {
+  const bar = make("span", { class: "balance", "aria-hidden": "true" }, make("i"));
+  bar.firstChild.style.width = `${(100 * likes) / (likes + dislikes)}%`;
+  return [bar, make("span", {}, `${count(likes)} like it, ${count(dislikes)} dislike it`)];
+}

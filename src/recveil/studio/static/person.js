@@ -1,0 +1,68 @@
+/** What the app shows of her: numbers, their timeline, her clicks. Disclosure always stands beside their number. */
+
+import { effect, timeline } from "./advice.js";
+import { chart, short } from "./chart.js";
+import { face, make } from "./dom.js";
+import { ZONE_NAMES } from "./words.js";
+
+const find = (id) => document.getElementById(id);
+const SIGNS = { like: 1, dislike: -1 };
+
+export function showPerson({ clicks, titles, table }) {
+  const mine = clicks.map(({ item, sign }) => ({ item, sign: SIGNS[sign] }));
+  const { profiles, people } = table.including(clicks);
+  const told = timeline(mine, profiles, people, "2");
+  const [first, now] = [told[0], told[told.length - 1]];
+  const number = (name, value, unit, note) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), unit, note && make("small", {}, note)));
+  find("numbers").replaceChildren(
+    number("Clicks", String(clicks.length)),
+    number("Commonality", short(now.commonality, 1)),
+    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${short(now.disclosure - first.disclosure, 5)} by your clicks`),
+  );
+  find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
+  find("meaning").textContent = clicks.length
+    ? "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly follows the number of clicks. Both as the counts stand now."
+    : "Not clicking tells something too: that is the disclosure you start with.";
+  find("no-clicks").hidden = clicks.length > 0;
+  find("mine").hidden = localStorage.getItem("recveil-account") === null;
+  find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
+}
+
+function charts(told) {
+  const one = (name, title, unit) => make("figure", {}, make("figcaption", {}, title), chart(told, name, unit));
+  const cells = ({ clicks, commonality, disclosure }) =>
+    [clicks, short(commonality, 0.2), short(disclosure, 2)].map((value) => make("td", {}, String(value)));
+  const head = ["Clicks", "Commonality", "Disclosure"].map((name) => make("th", { scope: "col" }, name));
+  const rows = told.map((step) => make("tr", {}, ...cells(step)));
+  return [
+    one("commonality", "Commonality", ""),
+    one("disclosure", "Disclosure, in bits", " bits"),
+    make(
+      "details",
+      {},
+      make("summary", {}, "After each click"),
+      make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
+    ),
+  ];
+}
+
+function row({ item, sign }, click, titles, profiles, people) {
+  const title = titles.get(item) ?? item;
+  const zone = zoneOf(profiles.get(item), click.sign, people);
+  return make(
+    "li",
+    {},
+    face(click.sign),
+    make("span", { class: "what" }, make("span", { class: "unseen" }, `You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
+    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", make("span", { class: "unseen" }, `: ${title}`)),
+  );
+}
+
+/** The zone of a click that has been made, as if it were to be made now. */
+function zoneOf(profile, sign, people) {
+  if (!profile) return "unknown";
+  const [likes, dislikes] = profile;
+  const before = sign > 0 ? [Math.max(likes - 1, 0), dislikes] : [likes, Math.max(dislikes - 1, 0)];
+  return effect(...before, people, sign).zone;
+}
