@@ -492,6 +492,12 @@ def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
     return found
 
 
+def direction(column: list[float], centred: bool) -> list[float]:
+    mean = sum(column) / len(column) if centred and column else 0.0
+    length = sum((v - mean) * (v - mean) for v in column) ** 0.5
+    return [(v - mean) / length if length >= 1e-9 else 0.0 for v in column]
+
+
 def shuffle_per_group(
     starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
 ) -> list[float]:
