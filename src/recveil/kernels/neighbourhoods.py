@@ -155,13 +155,13 @@ def _settle(
                 if s >= floor:
                     i, j = waiting[block, at, 0], waiting[block, at, 1]
                     if i % parts == part:
-                        size[i] = _insert(near[i], nearness[i], size[i], j, s)
+                        size[i] = insert(near[i], nearness[i], size[i], j, s)
                     if j % parts == part:
-                        size[j] = _insert(near[j], nearness[j], size[j], i, s)
+                        size[j] = insert(near[j], nearness[j], size[j], i, s)
 
 
 @njit(cache=True)
-def _insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
+def insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
     """Give item j its place among the nearest (nearest first, then lowest number), if it has one; the new size."""
     k = len(near)
     if size == k and (s < nearness[k - 1] or (s == nearness[k - 1] and j > near[k - 1])):
