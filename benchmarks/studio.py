@@ -191,8 +191,8 @@ def main() -> None:
         try:
             with cluster(durable=True) as own:
                 print("PostgreSQL, synchronous_commit=on")
-                held(own.database("held"))
-                killed(own.database("killed"))
+                held(own.database())
+                killed(own.database())
         except MissingError as missing:
             print(f"PostgreSQL: {missing}")
 
