@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -78,6 +79,8 @@ def serve(
                 server_header=False,
                 timeout_graceful_shutdown=5,
             )
+            gc.collect()
+            gc.freeze()  # what was loaded stays: looking through it again would hold up requests for a tenth of a second
             listening.listen(1024)  # from now on nobody is turned away
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
             shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -27,11 +27,11 @@ def create_app(studio: Studio) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        work = asyncio.create_task(studio.keep_fresh())
+        work = [asyncio.create_task(task) for task in (studio.keep_fresh(), studio.keep_small())]
         yield
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
 
     app = FastAPI(
         title="recveil click advisor",

@@ -21,6 +21,7 @@ from recveil.errors import RecveilError
 from recveil.studio.schema import clicks, items, keys, people, upgrade
 
 BUSY = 5.0  # seconds that a writer waits for another process
+LOG_PAGES = 50_000  # 200 MB: the log never grows beyond, even where `checkpoint` does not keep up
 DAY = 86_400
 YEAR = 365 * DAY
 SIGNS = {1: "like", -1: "dislike"}
@@ -86,8 +87,19 @@ def connect(database: str) -> Engine:
 
 def _sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself: `_begin` does
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "secure_delete=ON", "foreign_keys=ON"):
+    settings = ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "secure_delete=ON", "foreign_keys=ON")
+    for setting in (*settings, f"wal_autocheckpoint={LOG_PAGES}"):
         connection.execute(f"PRAGMA {setting}")
+
+
+def checkpoint(engine: Engine) -> None:
+    """SQLite: copy the write-ahead log into the file, beside those who write. Left to itself, a commit would do it."""
+    if engine.dialect.name == "sqlite":
+        connection = engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            connection.close()
 
 
 def _begin(connection: sa.Connection) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from recveil.studio.group import GroupCommit
 from recveil.studio.limits import RateLimit
 from recveil.studio.publication import Snapshot, publish, snapshot
 from recveil.studio.recommending import Model, fit
-from recveil.studio.store import DAY
+from recveil.studio.store import DAY, checkpoint
 from recveil.studio.writes import Forget, Stock, Write, apply
 
 log = logging.getLogger("recveil.studio")
@@ -78,6 +81,13 @@ class Studio:
                 self.stale = True
                 raise
         return monotonic() - begin
+
+    async def keep_small(self) -> None:
+        """Empty SQLite's log every second, so that no click has to wait for it."""
+        while self.engine.dialect.name == "sqlite":
+            await asyncio.sleep(1)
+            with suppress(sa.exc.SQLAlchemyError, sqlite3.Error):
+                await asyncio.to_thread(checkpoint, self.engine)
 
     async def keep_fresh(self) -> None:
         """Forget, learn and publish again and again; what goes wrong waits for the next turn."""
