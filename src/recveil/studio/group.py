@@ -16,7 +16,7 @@ from recveil.studio.problems import Problem
 from recveil.studio.writes import Answer, Write
 
 BATCH = 256  # writes in a transaction
-LINGER = 0.004  # seconds between batches where several people click: fewer, larger batches hold twice the load
+LINGER = 0.004  # seconds between batches where several people click: fewer, larger batches hold a larger load
 QUEUE = 4096  # waiting writes; beyond that it is kinder to refuse
 
 
