@@ -1,4 +1,4 @@
-/** The app: a catalogue, recommendations, her clicks. It holds what she confirmed; pre-clicks stay in <click-advisor>. */
+/** The app: a catalogue, recommendations, her clicks. It knows what she confirmed; pre-clicks stay with the advisor. */
 
 import "./click-advisor.js";
 import { make } from "./dom.js";
@@ -34,13 +34,14 @@ function show() {
     ? ""
     : words.length
       ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
-      : `${count(state.titles.size)} titles, clicked by ${count(table.people)} people. What you search for stays on this device.`;
+      : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
   showPerson(state);
 }
 
 /** Words in the corner, read out too, with something to do about it if there is. They go away unless a fault. */
 let leaving = 0;
 function say(text, name, act, fault = false) {
+  if (find("status").contains(document.activeElement)) find("for-you").focus(); // what had the focus goes
   const button = name && make("button", { type: "button", onclick: act }, name);
   find("status").replaceChildren(...[text, button].filter(Boolean));
   clearTimeout(leaving);
@@ -149,7 +150,12 @@ find("auto").addEventListener("change", ({ target }) => {
   localStorage.setItem(AUTO, target.checked ? "yes" : "no");
   show();
 });
-find("clicks").addEventListener("click", ({ target }) => target.dataset.undo && undo(target.dataset.undo));
+find("clicks").addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-undo]");
+  if (!button) return;
+  await undo(button.dataset.undo);
+  (find("clicks").querySelector("button") ?? find("you")).focus();
+});
 find("erase").addEventListener("click", () => find("erasing").showModal());
 find("erasing").addEventListener("close", ({ target }) => {
   if (target.returnValue !== "erase") return;

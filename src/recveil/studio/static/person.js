@@ -6,6 +6,10 @@ import { face, make } from "./dom.js";
 import { ZONE_NAMES } from "./words.js";
 
 const find = (id) => document.getElementById(id);
+const MEANING =
+  "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly " +
+  "follows the number of clicks. Both as the public counts stand now.";
+const START = "Not clicking tells something too: that is the disclosure you start with.";
 const SIGNS = { like: 1, dislike: -1 };
 
 export function showPerson({ clicks, titles, table }) {
@@ -13,17 +17,16 @@ export function showPerson({ clicks, titles, table }) {
   const { profiles, people } = table.including(clicks);
   const told = timeline(mine, profiles, people, "2");
   const [first, now] = [told[0], told[told.length - 1]];
+  const added = short(now.disclosure - first.disclosure, 5);
   const number = (name, value, unit, note) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), unit, note && make("small", {}, note)));
   find("numbers").replaceChildren(
     number("Clicks", String(clicks.length)),
     number("Commonality", short(now.commonality, 1)),
-    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${short(now.disclosure - first.disclosure, 5)} by your clicks`),
+    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${added} by your clicks`),
   );
   find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
-  find("meaning").textContent = clicks.length
-    ? "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly follows the number of clicks. Both as the counts stand now."
-    : "Not clicking tells something too: that is the disclosure you start with.";
+  find("meaning").textContent = clicks.length ? MEANING : START;
   find("no-clicks").hidden = clicks.length > 0;
   find("mine").hidden = localStorage.getItem("recveil-account") === null;
   find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
@@ -47,6 +50,8 @@ function charts(told) {
   ];
 }
 
+const unseen = (text) => make("span", { class: "unseen" }, text);
+
 function row({ item, sign }, click, titles, profiles, people) {
   const title = titles.get(item) ?? item;
   const zone = zoneOf(profiles.get(item), click.sign, people);
@@ -54,8 +59,8 @@ function row({ item, sign }, click, titles, profiles, people) {
     "li",
     {},
     face(click.sign),
-    make("span", { class: "what" }, make("span", { class: "unseen" }, `You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
-    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", make("span", { class: "unseen" }, `: ${title}`)),
+    make("span", { class: "what" }, unseen(`You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
+    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", unseen(` ${title}`)),
   );
 }
 

@@ -54,7 +54,7 @@ export async function catalogue() {
 const clickPath = (item) => `/people/me/clicks/${encodeURIComponent(item)}`;
 
 /** A name for a click, so that sending it twice makes one. */
-export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (x) => x.toString(16).padStart(2, "0")).join("");
+export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 export async function click(item, sign, key) {
   await account();
@@ -64,7 +64,7 @@ export async function click(item, sign, key) {
 export const undo = (item) => request("DELETE", clickPath(item));
 export const me = () => request("GET", "/people/me");
 export const clicks = async () => (await request("GET", "/people/me/clicks")).clicks;
-export const recommendations = async (limit) => (await request("GET", `/people/me/recommendations?limit=${limit}`)).items;
+export const recommendations = async (n) => (await request("GET", `/people/me/recommendations?limit=${n}`)).items;
 
 export async function setStrategy(strategy) {
   await account();
