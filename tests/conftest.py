@@ -1,14 +1,15 @@
-"""What several test files share: where the real data are, and how to run the command line."""
+"""What several test files share: where the real data are, how to run the command line, a studio and its databases."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from browser import browser  # noqa: F401  (a fixture)
@@ -55,3 +56,45 @@ def recveil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
         return json.loads(done.stdout) if json_answer else done
 
     return run
+
+
+# --- the studio, on SQLite and on a real PostgreSQL server -----------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Any]:
+    """A running PostgreSQL server, or a skip that says what is missing."""
+    from postgres import MissingError, cluster
+
+    try:
+        with cluster() as made:
+            yield made
+    except MissingError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database: of both kinds, one after the other."""
+    if request.param == "sqlite":
+        return str(tmp_path / "studio.sqlite")
+    url: str = request.getfixturevalue("postgresql").database(f"studio-{uuid4().hex}")
+    return url
+
+
+@pytest.fixture
+def studio(database: str) -> Iterator[Any]:
+    """A studio with a few items, which publishes when it is told to; every count is shown."""
+    from serving import opened
+
+    with opened(database) as made:
+        yield made
+
+
+@pytest.fixture
+def server(studio: Any) -> Iterator[Any]:
+    """A client of the studio's server."""
+    from serving import serving
+
+    with serving(studio) as client:
+        yield client

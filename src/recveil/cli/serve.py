@@ -79,6 +79,7 @@ def serve(
         )
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    listening.listen(1024)  # from now on nobody is turned away
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
     shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
     lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
@@ -126,6 +127,7 @@ def _fill(
     """The first people of an empty store: those of DATA, or of the sample."""
     from recveil.clicks.profiles import clicks
     from recveil.studio.loading import is_empty, load
+    from recveil.studio.titles import read_titles
 
     if data is None:
         if not is_empty(engine):
@@ -133,5 +135,5 @@ def _fill(
         data = DEMO
         say(f"an empty database: it begins with {DEMO}")
     log = clicks(read_released(data, columns, duplicates).compact(), like)
-    if load(engine, log, {}):
+    if load(engine, log, read_titles(titles) if titles else {}):
         say(f"{len(log):,} clicks of {log.users:,} nameless people loaded")

@@ -10,6 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
@@ -18,7 +19,7 @@ from recveil.studio.guard import HEADERS, Guard
 from recveil.studio.studio import Studio
 
 HERE = Path(__file__).parent
-NO_TELEMETRY = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
+NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
 
 
 def create_app(studio: Studio) -> FastAPI:
@@ -53,7 +54,7 @@ def create_app(studio: Studio) -> FastAPI:
     return app
 
 
-async def _unexpected(_: Request, error: Exception) -> JSONResponse:
+async def _unexpected(_: Request, __: Exception) -> JSONResponse:
     return problems.answer(500, "an error of the server, not of the request", HEADERS)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from recveil.studio.problems import Problem
@@ -23,6 +24,7 @@ class GroupCommit:
 
     def __init__(self, apply: Callable[[Sequence[Write]], list[Answer]]) -> None:
         self._apply = apply
+        self._thread = ThreadPoolExecutor(1, "writer")  # its own: waiting readers must not hold it up
         self._waiting: deque[tuple[Write, asyncio.Future[dict[str, Any]]]] = deque()
         self._running: asyncio.Task[None] | None = None
 
@@ -36,13 +38,18 @@ class GroupCommit:
             self._running = asyncio.create_task(self._run())
         return await future
 
+    async def alone(self, work: Callable[[], None]) -> None:
+        """Other work that writes, between two batches: on SQLite nobody then waits for a lock."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 try:
-                    answers: Sequence[Answer | Exception] = await asyncio.to_thread(
-                        self._apply, [write for write, _ in batch]
+                    answers: Sequence[Answer | Exception] = await loop.run_in_executor(
+                        self._thread, self._apply, [write for write, _ in batch]
                     )
                 except Exception as error:  # nothing of the batch was written, and everyone in it hears so
                     answers = [error] * len(batch)

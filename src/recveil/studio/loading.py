@@ -12,7 +12,7 @@ from sqlalchemy import Engine, insert, select
 from recveil.clicks.profiles import Clicks, profiles
 from recveil.errors import RecveilError
 from recveil.studio.schema import clicks, items, loads, people
-from recveil.studio.store import now
+from recveil.studio.store import now, reading
 
 KEY, TITLE = 200, 500  # characters
 ROWS = 50_000  # at once
@@ -32,7 +32,7 @@ def valid_text(text: str) -> bool:
 
 
 def is_empty(engine: Engine) -> bool:
-    with engine.connect() as db:
+    with reading(engine) as db:
         return db.execute(select(items.c.id).limit(1)).first() is None
 
 
@@ -46,7 +46,7 @@ def load(engine: Engine, log: Clicks, titles: dict[str, str]) -> bool:
     digest = sha256()
     for part in ("\n".join(names).encode(), data.user.tobytes(), data.item.tobytes(), log.sign.tobytes()):
         digest.update(part)
-    with engine.execution_options(writes=True).begin() as db:
+    with engine.begin() as db:
         loaded = db.execute(select(loads.c.digest)).scalars().all()
         if digest.digest() in loaded:
             return False

@@ -93,7 +93,7 @@ async def read(request: Request, caller: Caller, what: Any) -> Any:
     """`what(db, person)` for the holder of the token, in a thread."""
 
     def run() -> Any:
-        with studio_of(request).engine.connect() as db:
+        with store.reading(studio_of(request).engine) as db:
             person = store.person(db, caller.token)
             if person is None:
                 raise nobody()

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818
     """A request that cannot be served, and why."""
 
     def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
@@ -28,6 +28,13 @@ class ProblemDocument(BaseModel):
     detail: str
 
 
+AWAY_ERRORS = (
+    sa.exc.OperationalError,
+    sa.exc.InterfaceError,
+    sa.exc.InternalError,  # a server that only reads at the moment
+    sa.exc.IntegrityError,  # others on the same database were quicker, time and again
+    sa.exc.TimeoutError,
+)
 AWAY = "the database is away; nothing is lost: send the same request with the same key again"
 
 
@@ -59,11 +66,11 @@ def install(app: FastAPI) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return answer(422, f"{where}: {first['msg']}")
 
-    async def away(_: Request, error: Exception) -> JSONResponse:
+    async def away(_: Request, __: Exception) -> JSONResponse:
         return answer(503, AWAY, {"Retry-After": "2"})
 
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
-    for kind in (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError):
+    for kind in AWAY_ERRORS:
         app.add_exception_handler(kind, away)

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine, func, select, update
 
 from recveil.studio.schema import clicks, items, people
+from recveil.studio.store import reading
 
 Profile = tuple[int, int]
 
@@ -49,32 +50,32 @@ def as_document(profile: Profile | None) -> dict[str, int] | None:
     return None if profile is None else {"likes": profile[0], "dislikes": profile[1]}
 
 
-def publish(engine: Engine, min_people: int) -> Snapshot:
-    """Show the counters of items for which it is time, and take the public table."""
+def publish(engine: Engine, min_people: int) -> None:
+    """Show the counters of the items for which it is time."""
     total = items.c.likes + items.c.dislikes
     gone = items.c.shown_likes + items.c.shown_dislikes - (total - items.c.fresh)  # of those counted before
-    with engine.execution_options(writes=True).begin() as db:
+    with engine.begin() as db:
         newest = select(func.coalesce(func.max(clicks.c.id), 0)).scalar_subquery()
         db.execute(
             update(items)
             .where(sa.or_(items.c.fresh >= min_people, gone >= min_people))
             .values(shown_likes=items.c.likes, shown_dislikes=items.c.dislikes, fresh=0, upto=newest)
         )
-        return _snapshot(db, min_people)
 
 
-def _snapshot(db: sa.Connection, min_people: int) -> Snapshot:
-    count = db.execute(select(func.count()).select_from(people)).scalar_one()
-    rows = db.execute(
-        select(
-            items.c.key,
-            items.c.title,
-            items.c.likes + items.c.dislikes,
-            items.c.shown_likes,
-            items.c.shown_dislikes,
-        )
-    ).all()
-    rows = sorted(rows, key=lambda row: (row[1].casefold(), row[0]))
+def snapshot(engine: Engine, min_people: int) -> Snapshot:
+    """The public table."""
+    columns = (
+        items.c.key,
+        items.c.title,
+        items.c.likes + items.c.dislikes,
+        items.c.shown_likes,
+        items.c.shown_dislikes,
+    )
+    with reading(engine) as db:
+        count = db.execute(select(func.count()).select_from(people)).scalar_one()
+        found = db.execute(select(*columns)).all()
+    rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
     profiles = {
         key: (likes, dislikes) if min(true, likes + dislikes) >= min_people else None
         for key, _, true, likes, dislikes in rows

@@ -19,6 +19,7 @@ from sqlalchemy import Engine, select
 
 from recveil.data import Floats
 from recveil.studio.schema import clicks, items
+from recveil.studio.store import reading
 
 RANK, NEIGHBOURS = 14, 30
 NEWEST = 1_000_000  # clicks that are learned from
@@ -54,7 +55,7 @@ class Model:
 
 def fit(engine: Engine) -> Model | None:
     """Factors of the newest clicks; none where people or items are too few."""
-    with engine.connect() as db:
+    with reading(engine) as db:
         keys = {row.id: row.key for row in db.execute(select(items.c.id, items.c.key).order_by(items.c.id))}
         newest = select(clicks.c.person, clicks.c.item, clicks.c.sign).order_by(clicks.c.id.desc()).limit(NEWEST)
         rows = _array(db.execute(newest))

@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from recveil.errors import RecveilError
 from recveil.studio.schema import clicks, items, keys, people, upgrade
 
+BUSY = 5.0  # seconds that a writer waits for another process
 YEAR = 365 * 86_400
 SIGNS = {1: "like", -1: "dislike"}
 
@@ -60,7 +61,9 @@ def connect(database: str) -> Engine:
     except (sa.exc.ArgumentError, ValueError):
         raise RecveilError("--database must be a file, or a URL such as postgresql://name@host/database") from None
     if url.get_backend_name() == "sqlite":
-        engine = sa.create_engine(url.set(drivername="sqlite"), connect_args={"timeout": 5})
+        engine = sa.create_engine(
+            url.set(drivername="sqlite"), connect_args={"timeout": BUSY}, pool_timeout=BUSY, hide_parameters=True
+        )
         sa.event.listen(engine, "connect", _sqlite)
         sa.event.listen(engine, "begin", _begin)
         return engine
@@ -72,18 +75,25 @@ def connect(database: str) -> Engine:
         connect_args={"connect_timeout": 3, "tcp_user_timeout": 5000, "options": settings},
         pool_pre_ping=True,
         pool_size=10,
+        pool_timeout=BUSY,
+        hide_parameters=True,  # an error in a log must not name tokens and items
     )
 
 
 def _sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself: `_begin` does
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=5000"):
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}")
 
 
 def _begin(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    reads = connection.get_execution_options().get("reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def reading(engine: Engine) -> sa.Connection:
+    """A connection to read from; on SQLite it waits for no writer and keeps none waiting."""
+    return engine.connect().execution_options(reads=True)
 
 
 # --- reading --------------------------------------------------------------------------------------------------

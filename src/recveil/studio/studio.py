@@ -14,12 +14,13 @@ from sqlalchemy import Engine
 
 from recveil.studio.group import GroupCommit
 from recveil.studio.limits import RateLimit
-from recveil.studio.publication import Snapshot, publish
+from recveil.studio.publication import Snapshot, publish, snapshot
 from recveil.studio.recommending import Model, fit
-from recveil.studio.writes import Stock, Write, apply
+from recveil.studio.writes import Forget, Stock, Write, apply
 
 log = logging.getLogger("recveil.studio")
 
+DAY = 86_400.0
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 
 
@@ -63,13 +64,18 @@ class Studio:
         return made
 
     async def refresh(self) -> None:
-        self.snapshot = await asyncio.to_thread(publish, self.engine, self.settings.min_people)
+        """Publish what may be published, and take the new public table."""
+        await self.commit.alone(partial(publish, self.engine, self.settings.min_people))
+        self.snapshot = await asyncio.to_thread(snapshot, self.engine, self.settings.min_people)
 
     async def keep_fresh(self) -> None:
         """Publish and fit again and again; what goes wrong waits for the next turn."""
-        rest_until = 0.0
+        rest_until = forget_at = 0.0
         while True:
             try:
+                if monotonic() >= forget_at:
+                    await self.commit(Forget())
+                    forget_at = monotonic() + DAY
                 if self.stale and monotonic() >= rest_until:
                     self.stale, begin = False, monotonic()
                     self.model = await asyncio.to_thread(fit, self.engine)
@@ -81,4 +87,6 @@ class Studio:
 
 
 def open_studio(engine: Engine, settings: Settings) -> Studio:
-    return Studio(engine, settings, publish(engine, settings.min_people))
+    """The state of a server that is about to start."""
+    publish(engine, settings.min_people)
+    return Studio(engine, settings, snapshot(engine, settings.min_people))

@@ -22,6 +22,7 @@ from recveil.studio.schema import clicks, items, keys, people
 from recveil.studio.store import SIGNS, YEAR, iso, now
 
 NOBODY = "this token is unknown or has expired"
+REMEMBER = 30 * 86_400  # how long an idempotency key is known
 ATTEMPTS = 3  # where another process on the same database came in between
 
 
@@ -82,7 +83,42 @@ class Stock:
     items: tuple[tuple[str, str], ...]
 
 
-Write = Join | Click | Undo | Choose | Visit | Erase | Stock
+@dataclass(frozen=True)
+class Forget:
+    """What has had its time: accounts that nobody used for a year, idempotency keys of long ago."""
+
+
+def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    return column.in_(bindparam(name, expanding=True))
+
+
+# Statements of the way that every click takes are put together once.
+PERSONS = (
+    select(people.c.token, people.c.id)
+    .where(_among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
+    .order_by(people.c.id)
+    .with_for_update()
+)
+ITEMS = select(items.c.key, items.c.id, items.c.upto).where(_among(items.c.key, "keys"))
+MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign).where(
+    _among(clicks.c.person, "persons"), _among(clicks.c.item, "items")
+)
+USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
+    _among(keys.c.person, "persons"), _among(keys.c.key, "digests")
+)
+UNDO = delete(clicks).where(_among(clicks.c.id, "ids"))
+MOVE = (
+    update(items)
+    .where(items.c.id == bindparam("i"))
+    .values(
+        likes=items.c.likes + bindparam("l"),
+        dislikes=items.c.dislikes + bindparam("d"),
+        fresh=items.c.fresh + bindparam("f"),
+    )
+)
+INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
+
+Write = Join | Click | Undo | Choose | Visit | Erase | Stock | Forget
 Answer = dict[str, Any] | Problem
 
 
@@ -90,10 +126,10 @@ def apply(engine: Engine, writes: Sequence[Write]) -> list[Answer]:
     """Carry out all writes in one transaction. Problems are answers: they concern one write, not the batch."""
     for attempt in range(ATTEMPTS):
         try:
-            with engine.execution_options(writes=True).begin() as db:
+            with engine.begin() as db:
                 answers: list[Answer] = []
-                for together, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
-                    answers += _judge(db, list(run)) if together else [_single(db, write) for write in run]  # type: ignore[arg-type]
+                for kind, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
+                    answers += _judge(db, list(run)) if kind else [_single(db, write) for write in run]  # type: ignore[arg-type]  # noqa: B031
                 return answers
         except sa.exc.IntegrityError:
             if attempt == ATTEMPTS - 1:
@@ -120,11 +156,11 @@ class _Changes:
 
     def write(self, db: sa.Connection) -> None:
         if self.undone:
-            db.execute(delete(clicks).where(clicks.c.id.in_(self.undone)))
+            db.execute(UNDO, {"ids": self.undone})
         if self.clicks:
-            db.execute(insert(clicks), list(self.clicks.values()))
+            db.execute(INSERT_CLICKS, list(self.clicks.values()))
         if self.keys:
-            db.execute(insert(keys), self.keys)
+            db.execute(INSERT_KEYS, self.keys)
         move(db, self.counters)
 
 
@@ -136,41 +172,25 @@ def move(db: sa.Connection, counters: dict[int, Counter[str]]) -> None:
         if any(change.values())
     ]
     if rows:
-        db.execute(
-            update(items)
-            .where(items.c.id == bindparam("i"))
-            .values(
-                likes=items.c.likes + bindparam("l"),
-                dislikes=items.c.dislikes + bindparam("d"),
-                fresh=items.c.fresh + bindparam("f"),
-            ),
-            rows,
-        )
+        db.execute(MOVE, rows)
 
 
 def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
     persons = _persons(db, {write.token for write in run})
-    ids = sorted(persons.values())
-    stock = {
-        row.key: (row.id, row.upto)
-        for row in db.execute(
-            select(items.c.key, items.c.id, items.c.upto).where(items.c.key.in_({write.item for write in run}))
+    ids = list(persons.values())
+    stock = {key: (number, upto) for key, number, upto in db.execute(ITEMS, {"keys": [write.item for write in run]})}
+    made: Made = {
+        (who, what): (number, sign)
+        for who, what, number, sign in db.execute(
+            MADE, {"persons": ids, "items": [number for number, _ in stock.values()]}
         )
     }
-    made = {
-        (row.person, row.item): (row.id, row.sign)
-        for row in db.execute(
-            select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign).where(
-                clicks.c.person.in_(ids), clicks.c.item.in_({item for item, _ in stock.values()})
-            )
-        )
-    }
-    digests = {write.digest for write in run if isinstance(write, Click)}
+    digests = [write.digest for write in run if isinstance(write, Click)]
     used = {
-        (row.person, row.key): (row.request, row.at)
-        for row in db.execute(select(keys).where(keys.c.person.in_(ids), keys.c.key.in_(digests)))
+        (who, key): (request, at) for who, key, request, at in db.execute(USED, {"persons": ids, "digests": digests})
     }
-    changes, answers = _Changes(), []
+    changes = _Changes()
+    answers: list[Answer] = []
     for write in run:
         who, what = persons.get(write.token), stock.get(write.item)
         if who is None:
@@ -184,12 +204,7 @@ def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
 
 
 def _persons(db: sa.Connection, tokens: set[bytes]) -> dict[bytes, int]:
-    rows = db.execute(
-        select(people.c.token, people.c.id)
-        .where(people.c.token.in_(tokens), people.c.seen > now() - YEAR)
-        .order_by(people.c.id)
-        .with_for_update()
-    )
+    rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR})
     return {row.token: row.id for row in rows}
 
 
@@ -241,13 +256,15 @@ def _undo(who: int, what: tuple[int, int] | None, made: Made, changes: _Changes)
 # --- all others -----------------------------------------------------------------------------------------------
 
 
-def _single(db: sa.Connection, write: Join | Choose | Visit | Erase | Stock) -> Answer:
+def _single(db: sa.Connection, write: Join | Choose | Visit | Erase | Stock | Forget) -> Answer:
     if isinstance(write, Join):
         at = now()
         db.execute(insert(people).values(token=write.token, created=at, seen=at))
         return {"created": iso(at)}
     if isinstance(write, Stock):
         return _stock(db, write)
+    if isinstance(write, Forget):
+        return _forget(db)
     who = _persons(db, {write.token}).get(write.token)
     if who is None:
         return Problem(401, NOBODY)
@@ -285,3 +302,12 @@ def _stock(db: sa.Connection, write: Stock) -> Answer:
     if new:
         db.execute(insert(items), new)
     return {"added": len(new), "renamed": len(old)}
+
+
+def _forget(db: sa.Connection) -> Answer:
+    unused = select(people.c.id).where(people.c.token.is_not(None), people.c.seen <= now() - YEAR).limit(1000)
+    gone = db.execute(unused).scalars().all()
+    for who in gone:
+        erase(db, who)
+    old = db.execute(delete(keys).where(keys.c.at < now() - REMEMBER))
+    return {"people": len(gone), "keys": old.rowcount}

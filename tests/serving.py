@@ -1,0 +1,69 @@
+"""A studio for tests, on SQLite and on a real PostgreSQL server: in this process, or as `recveil serve`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the studio")
+from fastapi.testclient import TestClient
+
+from recveil.studio.app import create_app
+from recveil.studio.identity import digest
+from recveil.studio.store import open_store
+from recveil.studio.studio import Settings, Studio, open_studio
+from recveil.studio.writes import Stock, apply
+
+API = "/api/v1"
+ME = f"{API}/people/me"
+ADMIN = "an admin token that only the tests know"
+ITEMS = tuple((f"item-{n}", f"Title {n}") for n in range(8))
+
+
+@contextmanager
+def opened(database: str, **settings: Any) -> Iterator[Studio]:
+    engine = open_store(database)
+    apply(engine, [Stock(ITEMS)])
+    chosen = {"min_people": 1, "publish_every": 3600.0, "rate": 1e5, "accounts": 10**5, **settings}
+    yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN)))
+    engine.dispose()
+
+
+def serving(studio: Studio) -> TestClient:
+    """A client of its server, in this process; errors of the server are answers."""
+    return TestClient(create_app(studio), raise_server_exceptions=False)
+
+
+def join(server: TestClient) -> dict[str, str]:
+    """The headers of a new person."""
+    return {"Authorization": f"Bearer {server.post(f'{API}/people').json()['token']}"}
+
+
+def click(server: TestClient, who: dict[str, str], item: str, sign: str = "like", key: str | None = None) -> Any:
+    headers = {**who, "Idempotency-Key": key or uuid4().hex}
+    return server.put(f"{ME}/clicks/{item}", json={"sign": sign}, headers=headers)
+
+
+@contextmanager
+def running(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[tuple[Callable[[], None], str]]:
+    """`recveil serve ARGUMENTS` as a process of its own: how to kill -9 it, and its address."""
+    command = [sys.executable, "-m", "recveil", "serve", *arguments, "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            yield process.kill, json.loads(line)["url"]
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
