@@ -230,3 +230,14 @@ def test_an_answer_that_is_lost_makes_no_second_click(visit: Visit) -> None:
     visit.open()
     assert visit.clicks() == ["You like Film 10Trade-off"]
     visit.complaints[:] = [said for said in visit.complaints if "ERR_FAILED" not in said]
+
+
+def test_an_account_that_is_gone(visit: Visit) -> None:
+    visit.confirm("Film 16", "like")
+    visit.context.clear_cookies()
+    visit.preclick("Film 17", "like").get_by_role("button", name="Confirm like").click()
+    visit.page.locator("#clicks li").wait_for(state="detached")
+    assert visit.page.locator("#status button").count() == 0  # trying again would not help
+    visit.confirm("Film 17", "like")
+    assert visit.clicks() == ["You like Film 17Trade-off"]
+    visit.complaints[:] = [said for said in visit.complaints if "401" not in said]

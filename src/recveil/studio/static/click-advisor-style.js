@@ -82,7 +82,7 @@ h2 span { color: var(--muted); font-weight: 550; }
 .why { order: 1; font-size: .875rem; color: var(--muted); }
 .why:empty { display: none; }
 
-.where { grid-area: where; align-self: center; }
+.where { grid-area: where; }
 .zones { display: block; width: 100%; height: auto; }
 .region { fill: color-mix(in srgb, var(--c) 13%, var(--paper)); stroke: var(--paper); stroke-width: 2; }
 .region.here { fill: color-mix(in srgb, var(--c) 30%, var(--paper)); }
@@ -105,8 +105,8 @@ h2 span { color: var(--muted); font-weight: 550; }
   }
   dialog[open] { gap: .8rem; grid-template: "question" "summary" "where" "effects" "actions" / minmax(0, 1fr); }
   .where { width: min(100%, 17.5rem); margin-inline: auto; }
-  .zones text { font-size: 13px; }
-  .zones .name { font-size: 14px; }
+  .zones text { font-size: 14px; }
+  .zones .name { font-size: 15px; }
   .actions {
     position: sticky; bottom: 0; background: var(--paper);
     margin-inline: -1.1rem; padding: .7rem 1.1rem max(.8rem, env(safe-area-inset-bottom));

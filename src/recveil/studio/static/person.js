@@ -3,6 +3,7 @@
 import { effect, timeline } from "./advice.js";
 import { chart, short } from "./chart.js";
 import { face, make } from "./dom.js";
+import { hasAccount } from "./server.js";
 import { ZONE_NAMES } from "./words.js";
 
 const find = (id) => document.getElementById(id);
@@ -28,7 +29,8 @@ export function showPerson({ clicks, titles, table }) {
   find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
   find("meaning").textContent = clicks.length ? MEANING : START;
   find("no-clicks").hidden = clicks.length > 0;
-  find("mine").hidden = localStorage.getItem("recveil-account") === null;
+  find("no-account").hidden = hasAccount();
+  find("mine").hidden = !hasAccount();
   find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
 }
 

@@ -30,8 +30,8 @@ const REGIONS = [
 const NAMES = [
   ["safe", 0.5, 0.8, "middle"],
   ["dangerous", -0.55, 0.71, "middle"],
-  ["deleterious", -1.25, 0.17, "end"], // beside their zones, which are narrow
-  ["trade_off", 1.25, 0.13, "start"],
+  ["deleterious", -1.25, 0.12, "end"], // beside their zones, which are narrow
+  ["trade_off", 1.25, 0.12, "start"],
 ];
 const TICKS = [[0.05, "5%"], [0.25, "25%"], [0.5, "50%"], [1, "100%"]];
 

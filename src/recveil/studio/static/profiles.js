@@ -31,10 +31,10 @@ class Table extends EventTarget {
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
       const { people, min_people: least, profiles } = await answer.json();
       Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), state: "ready" });
+      this.dispatchEvent(new Event("change"));
     } catch {
-      if (this.state === "loading") this.state = "away";
+      if (this.state === "loading") this.state = "away"; // until an interval later
     }
-    this.dispatchEvent(new Event("change"));
   }
 
   /** Profiles and the number of people with her own clicks in them: counts move in steps, and may not have them yet. */

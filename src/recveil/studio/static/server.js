@@ -4,11 +4,12 @@ const API = "/api/v1";
 const ACCOUNT = "recveil-account"; // in this browser's storage: whether it has made an account
 const PAGE = 1000;
 
-/** What went wrong, in a sentence for her. */
+/** What went wrong, in a sentence for her; status 0 is no answer, and what is passing may be tried again. */
 export class Problem extends Error {
   constructor(status, detail) {
     super(detail);
     this.status = status;
+    this.passing = status === 0 || status === 429 || status >= 500;
   }
 }
 
