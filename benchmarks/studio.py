@@ -189,7 +189,7 @@ def main() -> None:
             killed(f"{folder}/killed.sqlite")
     if "postgresql" in wanted:
         try:
-            with cluster() as own:
+            with cluster(durable=True) as own:
                 print("PostgreSQL, synchronous_commit=on")
                 held(own.database("held"))
                 killed(own.database("killed"))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SETTINGS = "-c fsync=on -c synchronous_commit=on -c max_connections=60 -c shared_buffers=32MB"
+SETTINGS = "-c max_connections=60 -c shared_buffers=32MB"
 
 
 class MissingError(Exception):
@@ -27,6 +27,7 @@ class Cluster:
     programs: Path
     folder: Path
     port: int
+    durable: bool  # tests need not wait for the disk: no machine of theirs loses its power
 
     def run(self, program: str, *arguments: str) -> None:
         account = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
@@ -48,7 +49,15 @@ class Cluster:
 
     def start(self) -> None:
         where = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
-        self.run("pg_ctl", "start", "-w", "-l", str(self.folder / "log"), "-o", f"{where} {SETTINGS}")
+        self.run(
+            "pg_ctl",
+            "start",
+            "-w",
+            "-l",
+            str(self.folder / "log"),
+            "-o",
+            f"{where} {SETTINGS} -c fsync={'on' if self.durable else 'off'}",
+        )
 
     def stop(self) -> None:
         self.run("pg_ctl", "stop", "-w", "-m", "immediate")
@@ -64,14 +73,14 @@ class Cluster:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster(durable: bool = False) -> Iterator[Cluster]:
     """A running server, gone afterwards."""
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="recveil-pg-") as folder, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
-        made = Cluster(programs, Path(folder), port)
+        made = Cluster(programs, Path(folder), port, durable)
         made.run("initdb", "-U", "studio", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         made.start()
         try:

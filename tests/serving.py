@@ -33,8 +33,10 @@ def opened(database: str, **settings: Any) -> Iterator[Studio]:
     engine = open_store(database)
     apply(engine, [Stock(ITEMS)])
     chosen = {"min_people": 1, "publish_every": 3600.0, "rate": 1e5, "accounts": 10**5, **settings}
-    yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN)))
-    engine.dispose()
+    try:
+        yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN)))
+    finally:
+        engine.dispose()
 
 
 def serving(studio: Studio) -> TestClient:

@@ -60,7 +60,7 @@ def load(engine: Engine, log: Clicks, titles: dict[str, str]) -> bool:
 def _fill(db: sa.Connection, log: Clicks, names: list[str], titles: dict[str, str]) -> None:
     data, at, counts = log.data, now(), profiles(log)
     rows = [
-        {"id": n, "key": key, "title": titles.get(key, key)[:TITLE], "likes": a, "dislikes": b, "fresh": a + b}
+        {"id": n, "key": key, "title": titles.get(key, key)[:TITLE], "likes": a, "dislikes": b}
         for n, (key, a, b) in enumerate(zip(names, counts.likes.tolist(), counts.dislikes.tolist(), strict=True), 1)
     ]
     db.execute(insert(items), rows)

@@ -1,9 +1,9 @@
 """What the public sees: item profiles that move in steps no person can be told from.
 
 Counters that follow every click would let a watcher subtract: what changed between two looks is one person's clicks.
-So an item's shown counters stay as they are until at least `min_people` different people have clicked it since, or as
-many have taken clicks back; and they are looked at only once in a while. Each difference that is ever shown is a sum
-over min_people people or more. Items with fewer clicks than that show nothing.
+So an item's shown counters stay as they are until the number of people who clicked it has moved by `min_people`: then
+at least as many different people have come (or gone) since, whoever else went and came back. Each difference that is
+ever shown is a sum over min_people people or more. Items with fewer clicks than that show nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy import Engine, func, select, update
 
 from recveil.studio.schema import clicks, items, people
@@ -52,14 +51,13 @@ def as_document(profile: Profile | None) -> dict[str, int] | None:
 
 def publish(engine: Engine, min_people: int) -> None:
     """Show the counters of the items for which it is time."""
-    total = items.c.likes + items.c.dislikes
-    gone = items.c.shown_likes + items.c.shown_dislikes - (total - items.c.fresh)  # of those counted before
+    moved = items.c.likes + items.c.dislikes - items.c.shown_likes - items.c.shown_dislikes
     with engine.begin() as db:
         newest = select(func.coalesce(func.max(clicks.c.id), 0)).scalar_subquery()
         db.execute(
             update(items)
-            .where(sa.or_(items.c.fresh >= min_people, gone >= min_people))
-            .values(shown_likes=items.c.likes, shown_dislikes=items.c.dislikes, fresh=0, upto=newest)
+            .where(func.abs(moved) >= min_people)
+            .values(shown_likes=items.c.likes, shown_dislikes=items.c.dislikes, upto=newest)
         )
 
 

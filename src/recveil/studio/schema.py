@@ -58,7 +58,6 @@ items = Table(
     Column("dislikes", Integer, nullable=False, server_default="0"),
     Column("shown_likes", Integer, nullable=False, server_default="0"),
     Column("shown_dislikes", Integer, nullable=False, server_default="0"),
-    Column("fresh", Integer, nullable=False, server_default="0"),  # clicks since the counters were last shown
     Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the shown counters know of
     sqlite_autoincrement=True,
 )

@@ -61,9 +61,7 @@ def connect(database: str) -> Engine:
     except (sa.exc.ArgumentError, ValueError):
         raise RecveilError("--database must be a file, or a URL such as postgresql://name@host/database") from None
     if url.get_backend_name() == "sqlite":
-        engine = sa.create_engine(
-            url.set(drivername="sqlite"), connect_args={"timeout": BUSY}, pool_timeout=BUSY, hide_parameters=True
-        )
+        engine = sa.create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY}, hide_parameters=True)
         sa.event.listen(engine, "connect", _sqlite)
         sa.event.listen(engine, "begin", _begin)
         return engine
@@ -140,17 +138,14 @@ def recount(db: sa.Connection) -> list[tuple[str, str, int, int]]:
     """Item counters that differ from a count of the clicks: item, counter, stored, counted. Always empty."""
     like = func.coalesce(func.sum(sa.case((clicks.c.sign > 0, 1), else_=0)), 0)
     dislike = func.coalesce(func.sum(sa.case((clicks.c.sign < 0, 1), else_=0)), 0)
-    fresh = func.coalesce(func.sum(sa.case((clicks.c.id > items.c.upto, 1), else_=0)), 0)
-    stored = (items.c.likes, items.c.dislikes, items.c.fresh)
     rows = db.execute(
-        select(items.c.key, *stored, like, dislike, fresh)
+        select(items.c.key, items.c.likes, items.c.dislikes, like, dislike)
         .join_from(items, clicks, clicks.c.item == items.c.id, isouter=True)
         .group_by(items.c.id)
     )
-    names = ("likes", "dislikes", "fresh")
     return [
-        (row[0], name, row[1 + n], row[4 + n])
-        for row in rows
-        for n, name in enumerate(names)
-        if row[1 + n] != row[4 + n]
+        (key, name, stored, counted)
+        for key, *pairs in ((key, ("likes", a, x), ("dislikes", b, y)) for key, a, b, x, y in rows)
+        for name, stored, counted in pairs
+        if stored != counted
     ]

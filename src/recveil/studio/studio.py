@@ -80,10 +80,11 @@ class Studio:
                     self.stale, begin = False, monotonic()
                     self.model = await asyncio.to_thread(fit, self.engine)
                     rest_until = monotonic() + max(RESTS * (monotonic() - begin), 5)
+                await asyncio.sleep(self.settings.publish_every)
                 await self.refresh()
             except sa.exc.SQLAlchemyError as error:
                 log.warning("the database is away: %s", type(error).__name__)
-            await asyncio.sleep(self.settings.publish_every)
+                await asyncio.sleep(1)
 
 
 def open_studio(engine: Engine, settings: Settings) -> Studio:

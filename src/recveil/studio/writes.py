@@ -99,7 +99,7 @@ PERSONS = (
     .order_by(people.c.id)
     .with_for_update()
 )
-ITEMS = select(items.c.key, items.c.id, items.c.upto).where(_among(items.c.key, "keys"))
+ITEMS = select(items.c.key, items.c.id).where(_among(items.c.key, "keys"))
 MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign).where(
     _among(clicks.c.person, "persons"), _among(clicks.c.item, "items")
 )
@@ -113,7 +113,6 @@ MOVE = (
     .values(
         likes=items.c.likes + bindparam("l"),
         dislikes=items.c.dislikes + bindparam("d"),
-        fresh=items.c.fresh + bindparam("f"),
     )
 )
 INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
@@ -147,12 +146,10 @@ class _Changes:
     clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
     keys: list[dict[str, Any]] = field(default_factory=list)
     undone: list[int] = field(default_factory=list)
-    counters: dict[int, Counter[str]] = field(default_factory=dict)
+    counters: dict[int, Counter[int]] = field(default_factory=dict)
 
-    def count(self, item: int, sign: int, by: int, fresh: bool) -> None:
-        counter = self.counters.setdefault(item, Counter())
-        counter["likes" if sign > 0 else "dislikes"] += by
-        counter["fresh"] += by * fresh
+    def count(self, item: int, sign: int, by: int) -> None:
+        self.counters.setdefault(item, Counter())[sign] += by
 
     def write(self, db: sa.Connection) -> None:
         if self.undone:
@@ -164,10 +161,10 @@ class _Changes:
         move(db, self.counters)
 
 
-def move(db: sa.Connection, counters: dict[int, Counter[str]]) -> None:
+def move(db: sa.Connection, counters: dict[int, Counter[int]]) -> None:
     """Add to item counters, in the order of ids, so that two processes never wait for each other in a circle."""
     rows = [
-        {"i": item, "l": change["likes"], "d": change["dislikes"], "f": change["fresh"]}
+        {"i": item, "l": change[1], "d": change[-1]}
         for item, change in sorted(counters.items())
         if any(change.values())
     ]
@@ -178,12 +175,10 @@ def move(db: sa.Connection, counters: dict[int, Counter[str]]) -> None:
 def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
     persons = _persons(db, {write.token for write in run})
     ids = list(persons.values())
-    stock = {key: (number, upto) for key, number, upto in db.execute(ITEMS, {"keys": [write.item for write in run]})}
+    stock = {row.key: row.id for row in db.execute(ITEMS, {"keys": [write.item for write in run]})}
     made: Made = {
         (who, what): (number, sign)
-        for who, what, number, sign in db.execute(
-            MADE, {"persons": ids, "items": [number for number, _ in stock.values()]}
-        )
+        for who, what, number, sign in db.execute(MADE, {"persons": ids, "items": list(stock.values())})
     }
     digests = [write.digest for write in run if isinstance(write, Click)]
     used = {
@@ -214,7 +209,7 @@ Made = dict[tuple[int, int], tuple[int | None, int]]  # click id (none before it
 def _click(
     write: Click,
     who: int,
-    what: tuple[int, int] | None,
+    what: int | None,
     made: Made,
     used: dict[tuple[int, bytes], tuple[bytes, int]],
     changes: _Changes,
@@ -226,14 +221,14 @@ def _click(
         return _clicked(write, before[1], again=True)
     if what is None:
         return Problem(404, "there is no such item")
-    if (who, what[0]) in made:
+    if (who, what) in made:
         return Problem(409, "this item was clicked before; undo that click first")
     at = now()
-    made[who, what[0]] = (None, write.sign)
+    made[who, what] = (None, write.sign)
     used[who, write.digest] = (write.request, at)
-    changes.clicks[who, what[0]] = {"person": who, "item": what[0], "sign": write.sign, "at": at}
+    changes.clicks[who, what] = {"person": who, "item": what, "sign": write.sign, "at": at}
     changes.keys.append({"person": who, "key": write.digest, "request": write.request, "at": at})
-    changes.count(what[0], write.sign, by=1, fresh=True)
+    changes.count(what, write.sign, by=1)
     return _clicked(write, at, again=False)
 
 
@@ -241,15 +236,15 @@ def _clicked(write: Click, at: int, again: bool) -> dict[str, Any]:
     return {"item": write.item, "sign": SIGNS[write.sign], "at": iso(at), "again": again}
 
 
-def _undo(who: int, what: tuple[int, int] | None, made: Made, changes: _Changes) -> Answer:
-    if what is None or (who, what[0]) not in made:
+def _undo(who: int, what: int | None, made: Made, changes: _Changes) -> Answer:
+    if what is None or (who, what) not in made:
         return Problem(404, "there is no click on this item")
-    number, sign = made.pop((who, what[0]))
+    number, sign = made.pop((who, what))
     if number is None:
-        del changes.clicks[who, what[0]]
+        del changes.clicks[who, what]
     else:
         changes.undone.append(number)
-    changes.count(what[0], sign, by=-1, fresh=number is None or number > what[1])
+    changes.count(what, sign, by=-1)
     return {}
 
 
@@ -279,13 +274,9 @@ def _single(db: sa.Connection, write: Join | Choose | Visit | Erase | Stock | Fo
 
 def erase(db: sa.Connection, who: int) -> None:
     """Nothing of hers remains: clicks, what they added to counters, keys, the account."""
-    counters: dict[int, Counter[str]] = {}
-    for item, sign, fresh in db.execute(
-        select(clicks.c.item, clicks.c.sign, clicks.c.id > items.c.upto)
-        .join(items, items.c.id == clicks.c.item)
-        .where(clicks.c.person == who)
-    ):
-        counters[item] = Counter({"likes" if sign > 0 else "dislikes": -1, "fresh": -int(fresh)})
+    counters: dict[int, Counter[int]] = {}
+    for item, sign in db.execute(select(clicks.c.item, clicks.c.sign).where(clicks.c.person == who)):
+        counters[item] = Counter({sign: -1})
     for table in (clicks, keys):
         db.execute(delete(table).where(table.c.person == who))
     db.execute(delete(people).where(people.c.id == who))

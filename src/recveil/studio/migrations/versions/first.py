@@ -32,7 +32,7 @@ def upgrade() -> None:
         sa.Column("id", Serial, nullable=False),
         sa.Column("key", sa.String(200), nullable=False),
         sa.Column("title", sa.String(500), nullable=False),
-        *map(_count, ("likes", "dislikes", "shown_likes", "shown_dislikes", "fresh")),
+        *map(_count, ("likes", "dislikes", "shown_likes", "shown_dislikes")),
         sa.Column("upto", sa.BigInteger, nullable=False, server_default="0"),
         sa.PrimaryKeyConstraint("id", name="pk_items"),
         sa.UniqueConstraint("key", name="uq_items_key"),
