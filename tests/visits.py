@@ -20,6 +20,7 @@ class Visit:
         self.requests: list[Any] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("websocket", lambda opened: self.complaints.append(opened.url))
         self.context.on("request", lambda asked: self.requests.append(asked))
 
     def open(self, path: str = "/") -> Visit:
