@@ -30,7 +30,7 @@ export class ClickAdvisor extends HTMLElement {
       this.attachShadow({ mode: "open" }).adoptedStyleSheets = [style];
       this.#choice();
     }
-    this.table; // fetched now, not at a pre-click, which no request may follow
+    void this.table; // fetched now, not at a pre-click, which no request may follow
   }
 
   attributeChangedCallback() {

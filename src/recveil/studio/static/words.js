@@ -85,7 +85,7 @@ export function opposite(found, sign, base) {
 
 export function unknown(least) {
   return (
-    `Fewer than ${least} people have clicked on this, too few to show how many without pointing at them. ` +
-    `So its zone is unknown. With a click you would be one of ${least} people at most: it tells much about you.`
+    `Fewer than ${least} people had clicked on this when it was last counted, too few to show how many without ` +
+    "pointing at them. So its zone is unknown. With a click you would be one of few: it tells much about you."
   );
 }
