@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 PEOPLE = 40
 STRANGE = 'A/B & "100%" <b>?#'
@@ -72,6 +72,18 @@ class Server:
             except URLError:
                 assert self.process.poll() is None, (self.folder / "stderr.txt").read_text(encoding="utf-8")
                 time.sleep(0.05)
+
+    def click(self, item: str, sign: str) -> None:
+        """Someone new clicks, without a browser."""
+        joined = self._ask("POST", "/people")
+        keys = {"Authorization": f"Bearer {joined['token']}", "Idempotency-Key": "1"}
+        self._ask("PUT", f"/people/me/clicks/{item}", {"sign": sign}, keys)
+
+    def _ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        told = None if body is None else json.dumps(body).encode()
+        kind = {"Content-Type": "application/json", **(headers or {})}
+        with urlopen(Request(f"{self.url}/api/v1{path}", told, kind, method=method), timeout=20) as answer:
+            return json.load(answer)
 
     def stop(self) -> None:
         self.process.terminate()

@@ -29,8 +29,9 @@ class Table extends EventTarget {
     try {
       const answer = await fetch(`${this.api}/profiles`, { credentials: "omit", cache: "no-cache" });
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      const { people, min_people: least, profiles } = await answer.json();
-      Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), state: "ready" });
+      const { people, min_people: least, profiles, version } = await answer.json();
+      if (version === this.version) return;
+      Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), version, state: "ready" });
       this.dispatchEvent(new Event("change"));
     } catch {
       if (this.state === "loading") this.state = "away"; // until an interval later

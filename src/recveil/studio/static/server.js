@@ -44,10 +44,10 @@ async function account() {
 /** The whole catalogue, in pages: she searches it on her device. Returns a Map of ids to titles. */
 export async function catalogue() {
   const titles = new Map();
-  for (let total = 1; titles.size < total; ) {
-    const page = await request("GET", `/items?offset=${titles.size}&limit=${PAGE}`);
+  for (let [offset, total] = [0, 1]; offset < total; offset += PAGE) {
+    const page = await request("GET", `/items?offset=${offset}&limit=${PAGE}`);
     for (const { id, title } of page.items) titles.set(id, title);
-    total = page.items.length ? page.total : 0;
+    total = page.total;
   }
   return titles;
 }
