@@ -96,7 +96,8 @@ async function recommend() {
   const next = fresh.filter((item) => !clicked.has(item));
   state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
   state.recommended.push(...next);
-  if (state.recommended.every((item) => clicked.has(item))) find("basis").textContent = "There is nothing left to recommend.";
+  const none = state.recommended.every((item) => clicked.has(item));
+  if (none) find("basis").textContent = "There is nothing left to recommend.";
   show();
 }
 

@@ -37,7 +37,7 @@ button:hover { border-color: currentColor; }
 .note .quiet { min-height: 1.5rem; padding-block: 0; }
 
 dialog {
-  width: min(50rem, 100vw - 2rem); max-height: calc(100dvh - 2rem); padding: 1.6rem 1.75rem 1.5rem;
+  width: min(50rem, 100vw - 2rem); max-height: calc(100dvh - 2rem); padding: 1.6rem 1.75rem 0;
   overflow: auto; overscroll-behavior: contain;
   border: 1px solid var(--line); border-radius: 16px; box-shadow: 0 18px 60px rgb(0 0 0 / .28);
   background: var(--paper); color: var(--ink);
@@ -74,8 +74,9 @@ h2 span { color: var(--muted); font-weight: 550; }
 .device { font-size: .875rem; }
 
 .actions {
-  grid-area: actions; display: flex; flex-wrap: wrap; gap: .6rem; align-items: center;
-  padding-top: 1.1rem; border-top: 1px solid var(--line);
+  grid-area: actions; position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: .6rem; align-items: center;
+  padding: 1.1rem 0 max(1.3rem, env(safe-area-inset-bottom));
+  border-top: 1px solid var(--line); background: var(--paper);
 }
 .actions button { min-height: 2.75rem; padding-inline: 1.15rem; }
 .actions .advised { background: var(--blue); border-color: var(--blue); color: var(--paper); }
@@ -107,10 +108,7 @@ h2 span { color: var(--muted); font-weight: 550; }
   .where { width: min(100%, 17.5rem); margin-inline: auto; }
   .zones text { font-size: 14px; }
   .zones .name { font-size: 15px; }
-  .actions {
-    position: sticky; bottom: 0; background: var(--paper);
-    margin-inline: -1.1rem; padding: .7rem 1.1rem max(.8rem, env(safe-area-inset-bottom));
-  }
+  .actions { margin-inline: -1.1rem; padding: .7rem 1.1rem max(.8rem, env(safe-area-inset-bottom)); }
   .actions button { flex: 1 1 auto; padding-inline: .7rem; }
   .why { order: 0; flex-basis: 100%; }
 }
