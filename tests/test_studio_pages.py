@@ -78,6 +78,19 @@ def test_strategies_are_the_same_and_nonsense_is_refused(visit: Visit) -> None:
     assert refused == 6
 
 
+def test_words(visit: Visit) -> None:
+    assert visit.page.evaluate("""async () => {
+      const { amount, company } = await import("/static/words.js");
+      return [company(11, 430, -1), company(0, 1, 1), company(1, 0, -1), amount(-1.04, 2), amount(0.01, "e")];
+    }""") == [
+        "You would be one of 12 people who dislike this; 430 like it.",
+        "You would be the first to like this; 1 person dislikes it.",
+        "You would be one of 2 people who dislike this; nobody likes it.",
+        "1.0 bit",
+        "less than 0.1 nat",
+    ]
+
+
 def test_one_palette() -> None:
     """The advisor has the colours of the report page."""
     known = set(re.findall(r"#[0-9a-f]{6}\b", files("recveil.report").joinpath("style.css").read_text("utf-8")))

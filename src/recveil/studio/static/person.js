@@ -1,6 +1,6 @@
 /** What the app shows of her: numbers, their timeline, her clicks. Disclosure always stands beside their number. */
 
-import { effect, timeline } from "./advice.js";
+import { effect, timeline, without } from "./advice.js";
 import { chart, short } from "./chart.js";
 import { face, make } from "./dom.js";
 import { hasAccount } from "./server.js";
@@ -56,7 +56,8 @@ const unseen = (text) => make("span", { class: "unseen" }, text);
 
 function row({ item, sign }, click, titles, profiles, people) {
   const title = titles.get(item) ?? item;
-  const zone = zoneOf(profiles.get(item), click.sign, people);
+  const profile = profiles.get(item);
+  const zone = profile ? effect(...without(profile, click.sign), people, click.sign).zone : "unknown"; // as if now
   return make(
     "li",
     {},
@@ -64,12 +65,4 @@ function row({ item, sign }, click, titles, profiles, people) {
     make("span", { class: "what" }, unseen(`You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
     make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", unseen(` ${title}`)),
   );
-}
-
-/** The zone of a click that has been made, as if it were to be made now. */
-function zoneOf(profile, sign, people) {
-  if (!profile) return "unknown";
-  const [likes, dislikes] = profile;
-  const before = sign > 0 ? [Math.max(likes - 1, 0), dislikes] : [likes, Math.max(dislikes - 1, 0)];
-  return effect(...before, people, sign).zone;
 }

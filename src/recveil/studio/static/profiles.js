@@ -43,10 +43,9 @@ class Table extends EventTarget {
     const profiles = new Map(this.profiles);
     let people = Math.max(this.people, 1);
     for (const { item, sign, counted } of clicks) {
-      const profile = profiles.get(item);
-      if (counted || !profile) continue;
-      const [likes, dislikes] = profile;
-      profiles.set(item, sign === "like" ? [likes + 1, dislikes] : [likes, dislikes + 1]);
+      const [profile, at] = [profiles.get(item), sign === "like" ? 0 : 1];
+      if (!profile || (counted && profile[at] > 0)) continue; // a count of none cannot have hers
+      profiles.set(item, profile.with(at, profile[at] + 1));
     }
     for (const profile of profiles.values()) if (profile) people = Math.max(people, profile[0] + profile[1]);
     return { profiles, people };
