@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -91,12 +92,14 @@ def cluster(durable: bool = False) -> Iterator[Cluster]:
 
 def _programs() -> Path:
     """The folder of initdb and pg_ctl; Debian's package is installed where it is missing and that is permitted."""
-    found = _installed()
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get") and not os.environ.get("RECVEIL_NO_INSTALL"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in ("update -qq", "install -y -qq --no-install-recommends postgresql"):
-            subprocess.run(["apt-get", *command.split()], env=environment, capture_output=True, check=False)
+    with (Path(tempfile.gettempdir()) / "recveil-postgresql.lock").open("w") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)  # workers that run tests side by side install it once
         found = _installed()
+        if found is None and os.geteuid() == 0 and shutil.which("apt-get") and not os.environ.get("RECVEIL_NO_INSTALL"):
+            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            for command in ("update -qq", "install -y -qq --no-install-recommends postgresql"):
+                subprocess.run(["apt-get", *command.split()], env=environment, capture_output=True, check=False)
+            found = _installed()
     if found is None:
         raise MissingError("PostgreSQL is not installed: no tests on it (apt-get install postgresql)")
     return found

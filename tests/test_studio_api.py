@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from fastapi.testclient import TestClient
 from serving import ADMIN, API, ITEMS, ME, click, join
@@ -175,3 +176,17 @@ def test_her_clicks_say_whether_they_are_counted(server: TestClient, studio: Stu
     assert server.portal is not None
     server.portal.call(studio.refresh)
     assert server.get(f"{ME}/clicks", headers=who).json()["clicks"][0]["counted"]
+
+
+def test_many_people_at_once_see_each_other_only_in_the_counters(server: TestClient, studio: Studio) -> None:
+    people = [join(server) for _ in range(6)]
+    with ThreadPoolExecutor(6) as at_once:
+        made = list(at_once.map(lambda who: [click(server, who, name).status_code for name, _ in ITEMS], people))
+    assert made == [[201] * len(ITEMS)] * 6
+    assert server.delete(f"{ME}/clicks/item-1", headers=people[0]).status_code == 204
+    assert server.portal is not None
+    server.portal.call(studio.refresh)
+    shown = server.get(f"{API}/profiles").json()["profiles"]
+    assert shown == {name: [5 if name == "item-1" else 6, 0] for name, _ in ITEMS}
+    counts = [len(server.get(f"{ME}/clicks", headers=who).json()["clicks"]) for who in people]
+    assert counts == [len(ITEMS) - 1] + [len(ITEMS)] * 5

@@ -62,30 +62,31 @@ def serve(
     from recveil.studio.studio import Settings, open_studio
 
     token = _admin_token(admin_token_file)
-    listening = _listen(host, port)
-    engine = open_store(database)
-    _fill(engine, data, columns, duplicates, like, titles)
-    settings = Settings(min_people, publish_every, rate, accounts, digest(token) if token else None)
-    studio = open_studio(engine, settings)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(studio),
-            log_config=None,
-            access_log=False,  # it would name items; ours does not
-            proxy_headers=behind_proxy,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    listening.listen(1024)  # from now on nobody is turned away
-    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
-    shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
-    lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
-    answer(shown, lines, as_json)
-    sys.stdout.flush()
-    server.run(sockets=[listening])
+    with _listen(host, port) as listening:
+        engine = open_store(database)
+        try:
+            _fill(engine, data, columns, duplicates, like, titles)
+            settings = Settings(min_people, publish_every, rate, accounts, digest(token) if token else None)
+            studio = open_studio(engine, settings)
+            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+            logging.getLogger("uvicorn").setLevel(logging.WARNING)
+            config = uvicorn.Config(
+                create_app(studio),
+                log_config=None,
+                access_log=False,  # it would name items; ours does not
+                proxy_headers=behind_proxy,
+                server_header=False,
+                timeout_graceful_shutdown=5,
+            )
+            listening.listen(1024)  # from now on nobody is turned away
+            url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
+            shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
+            lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
+            answer(shown, lines, as_json)
+            sys.stdout.flush()
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            engine.dispose()
 
 
 def _admin_token(file: str | None) -> str | None:
@@ -111,12 +112,15 @@ def _admin_token(file: str | None) -> str | None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    listening = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
+        if listening is not None:
+            listening.close()
         raise RecveilError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
     return listening
 

@@ -127,7 +127,7 @@ async def me(request: Request, response: Response, caller: Known) -> Any:
     return {"clicks": clicks, "strategy": person.strategy}
 
 
-@router.put("/me/strategy", response_model=StrategyChoice, responses=mine)
+@router.put("/me/strategy", response_model=StrategyChoice, responses={**mine, **documented(400, 413)})
 async def choose(request: Request, caller: Known, body: StrategyChoice) -> Any:
     """Set or clear the default strategy."""
     await studio_of(request).write(Choose(caller.token, body.strategy))
@@ -145,7 +145,7 @@ async def clicks(request: Request, caller: Known) -> Any:
     "/me/clicks/{item:path}",
     status_code=201,
     response_model=Clicked,
-    responses={200: {"model": Clicked, "description": "The same key again"}, **mine, **documented(404, 409, 413)},
+    responses={200: {"model": Clicked, "description": "The same key again"}, **mine, **documented(400, 404, 409, 413)},
 )
 async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
     """Click an item. It is acknowledged once it is on the disk."""

@@ -41,7 +41,7 @@ class Items(Body):
 class Profiles(Body):
     people: int
     min_people: int
-    profiles: dict[str, tuple[int, int] | None]
+    profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
     version: str
 
 
@@ -109,7 +109,7 @@ async def profiles(
     return Response(table.packed if packed else table.body, media_type="application/json", headers=headers)
 
 
-@router.put("/items", response_model=Stocked, responses=documented(401, 413, 422, 503), dependencies=[IsAdmin])
+@router.put("/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 503), dependencies=[IsAdmin])
 async def stock(request: Request, body: Catalogue) -> Any:
     """Add items, or give known ones a new title. Admin only."""
     return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))

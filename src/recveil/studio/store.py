@@ -80,7 +80,7 @@ def connect(database: str) -> Engine:
 
 def _sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself: `_begin` does
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "secure_delete=ON", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}")
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from recveil.studio.group import GroupCommit
@@ -68,22 +67,32 @@ class Studio:
         await self.commit.alone(partial(publish, self.engine, self.settings.min_people))
         self.snapshot = await asyncio.to_thread(snapshot, self.engine, self.settings.min_people)
 
+    async def relearn(self) -> float:
+        """Fit the model where clicks have arrived since; how many seconds it took."""
+        begin = monotonic()
+        if self.stale:
+            self.stale = False
+            try:
+                self.model = await asyncio.to_thread(fit, self.engine)
+            except Exception:
+                self.stale = True
+                raise
+        return monotonic() - begin
+
     async def keep_fresh(self) -> None:
-        """Publish and fit again and again; what goes wrong waits for the next turn."""
-        rest_until = forget_at = 0.0
+        """Forget, learn and publish again and again; what goes wrong waits for the next turn."""
+        rested = forget = 0.0  # moments at which it is time again
         while True:
             try:
-                if monotonic() >= forget_at:
+                if monotonic() >= forget:
                     await self.commit(Forget())
-                    forget_at = monotonic() + DAY
-                if self.stale and monotonic() >= rest_until:
-                    self.stale, begin = False, monotonic()
-                    self.model = await asyncio.to_thread(fit, self.engine)
-                    rest_until = monotonic() + max(RESTS * (monotonic() - begin), 5)
+                    forget = monotonic() + DAY
+                if monotonic() >= rested:
+                    rested = monotonic() + RESTS * await self.relearn()
                 await asyncio.sleep(self.settings.publish_every)
                 await self.refresh()
-            except sa.exc.SQLAlchemyError as error:
-                log.warning("the database is away: %s", type(error).__name__)
+            except Exception as error:  # the database is away, as a rule
+                log.warning("work in the background failed: %s", type(error).__name__)
                 await asyncio.sleep(1)
 
 
