@@ -14,10 +14,10 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-PEOPLE = 40
+PEOPLE = 200  # so that those who join in the tests change no zone
 STRANGE = 'A/B & "100%" <b>?#'
-COUNTS = {  # likes and dislikes among 40 people
-    "Crowd": (30, 2),  # like: safe; dislike: dangerous
+COUNTS = {  # likes and dislikes
+    "Crowd": (150, 10),  # like: safe; dislike: dangerous
     "Niche": (8, 0),  # like: trade-off; dislike: deleterious
     "Even": (5, 6),  # like: deleterious without loss of recommendations
     "Rare": (2, 1),  # of fewer than five people

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from studio_server import COUNTS, PEOPLE, STRANGE, Server
+from studio_server import COUNTS, STRANGE, Server
 from visits import Visit
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed: no browser tests of it")
@@ -19,29 +19,37 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed: no brow
 def test_a_person_looks_clicks_returns_and_leaves(visit: Visit) -> None:
     page = visit.page
     assert page.locator("#recommended h3").first.inner_text() == "Crowd"  # what most people like
-    start = sum(math.log2(PEOPLE / (PEOPLE - sum(seen))) for seen in COUNTS.values() if sum(seen) >= 5)
+    people, counts = page.evaluate("""async () => {
+      const { publicTable } = await import("/static/profiles.js");
+      const table = publicTable(new URL("/api/v1", location.href).href);
+      return [table.people, [...table.profiles.values()]];
+    }""")
+    start = sum(math.log2(people / (people - sum(seen))) for seen in counts if seen)
     assert visit.numbers() == ["0", "0.00", f"{start:.1f}"]  # not clicking tells something too
     assert page.locator("#erase").is_hidden()
 
     advice = visit.preclick("Crowd", "like")
     told = advice.inner_text()
     assert "Safe" in told and "Better recommendations, and you hide better in the crowd." in told
-    assert "You would be one of 31 people who like this; 2 dislike it." in told
-    assert "Gains 2.0 bits: the crowd you hide in grows from 8 people to 31." in told
+    likes, dislikes = COUNTS["Crowd"]
+    silent = people - likes - dislikes
+    assert "You would be one of 151 people who like this; 10 dislike it." in told
+    gain, cost = math.log2((likes + 1) / silent), math.log2(silent / (dislikes + 1))
+    assert f"Gains {gain:.1f} bits: the crowd you hide in grows from {silent} people to 151." in told
     assert "Helped: with you, 94% of those who clicked feel the same." in told
-    assert "To dislike it instead would cost 1.4 bits of privacy" in told
+    assert f"To dislike it instead would cost {cost:.1f} bits of privacy" in told
     advice.get_by_role("button", name="Confirm like").click()
     visit.says("Saved: you like Crowd.")
     visit.confirm(STRANGE, "dislike")
     assert visit.clicks() == [f"You dislike {STRANGE}Deleterious", "You like CrowdSafe"]
     assert visit.numbers()[0] == "2"
-    assert "31 like it, 2 dislike it" in page.locator("#recommended").inner_text()
+    assert "151 like it, 10 dislike it" in page.locator("#recommended").inner_text()
 
     visit.open()
     assert visit.clicks() == [f"You dislike {STRANGE}Deleterious", "You like CrowdSafe"]
     assert visit.numbers()[0] == "2"
     assert page.locator("svg.disclosure").get_attribute("aria-label").startswith("disclosure over your 2 clicks: from ")
-    assert page.locator("#charts tbody tr").count() == 3
+    assert page.locator("#steps tr").count() == 3
 
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()

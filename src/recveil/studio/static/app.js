@@ -108,8 +108,8 @@ addEventListener("advised-click", ({ detail: { item, sign } }) => {
   attempt(async () => {
     const done = await server.click(item, sign, key);
     state.clicks = [...state.clicks.filter((click) => click.item !== item), done];
-    say(`Saved: you ${sign} ${titleOf(item)}.`, "Undo", () => undo(item));
     show();
+    say(`Saved: you ${sign} ${titleOf(item)}.`, "Undo", () => undo(item));
     await recommend();
   });
 });
@@ -120,6 +120,7 @@ const undo = (item) =>
   attempt(async () => {
     await server.undo(item);
     state.clicks = state.clicks.filter((click) => click.item !== item);
+    show();
     say(`Undone: ${titleOf(item)} is as if you never clicked on it.`);
     await recommend();
   });
@@ -143,8 +144,8 @@ find("strategy").addEventListener("change", ({ target }) =>
   attempt(async () => {
     await server.setStrategy(target.value || null);
     state.strategy = target.value;
-    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
     show();
+    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
   }),
 );
 find("auto").addEventListener("change", ({ target }) => {

@@ -27,29 +27,25 @@ export function showPerson({ clicks, titles, table }) {
     number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${added} by your clicks`),
   );
   find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
+  find("steps").replaceChildren(...told.map(step));
+  find("steps").closest("details").hidden = !clicks.length;
   find("meaning").textContent = clicks.length ? MEANING : START;
   find("no-clicks").hidden = clicks.length > 0;
   find("no-account").hidden = hasAccount();
   find("mine").hidden = !hasAccount();
+  const held = document.activeElement.dataset.undo; // the button that has the focus is made anew
   find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
+  if (held) [...find("clicks").querySelectorAll("button")].find(({ dataset }) => dataset.undo === held)?.focus();
 }
 
 function charts(told) {
   const one = (name, title, unit) => make("figure", {}, make("figcaption", {}, title), chart(told, name, unit));
-  const cells = ({ clicks, commonality, disclosure }) =>
-    [clicks, short(commonality, 0.2), short(disclosure, 2)].map((value) => make("td", {}, String(value)));
-  const head = ["Clicks", "Commonality", "Disclosure"].map((name) => make("th", { scope: "col" }, name));
-  const rows = told.map((step) => make("tr", {}, ...cells(step)));
-  return [
-    one("commonality", "Commonality", ""),
-    one("disclosure", "Disclosure, in bits", " bits"),
-    make(
-      "details",
-      {},
-      make("summary", {}, "After each click"),
-      make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
-    ),
-  ];
+  return [one("commonality", "Commonality", ""), one("disclosure", "Disclosure, in bits", " bits")];
+}
+
+function step({ clicks, commonality, disclosure }) {
+  const cells = [String(clicks), short(commonality, 0.2), short(disclosure, 2)];
+  return make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
 }
 
 const unseen = (text) => make("span", { class: "unseen" }, text);
