@@ -31,8 +31,8 @@ from sqlalchemy import func, select
 from recveil.studio.schema import clicks
 from recveil.studio.store import connect, recount
 
-PEOPLE, SECONDS, BOUND = 50, 4.0, 0.050
-RATES = (100, 200, 300, 400, 500, 600, 700, 800, 1000, 1200, 1400, 1600, 2000)
+PEOPLE, SECONDS, BOUND = 50, 4.0, 50.0  # milliseconds
+RATES = (25, 50, 100, 200, 300, 400, 500, 600, 700, 800, 1000, 1200, 1400, 1600, 2000)
 DATA = "sample:films?users=1000,items=3000"
 
 
@@ -110,20 +110,28 @@ def server(database: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 def held(database: str) -> None:
     best = 0.0
-    with server(database) as (_, port):
+    with server(database) as (process, port):
         asyncio.run(load(port, 100, 2.0))  # warm
         for rate in RATES:
+            before = processor(process.pid)
             latencies, refused = asyncio.run(load(port, rate, SECONDS))
-            p50, p99 = (latencies[int(q * len(latencies))] for q in (0.5, 0.99))
+            p50, p99 = (1000 * latencies[int(q * len(latencies))] for q in (0.5, 0.99))
+            spent = 1000 * (processor(process.pid) - before) / len(latencies)
             print(
-                f"  {rate:>5} asked a second: {len(latencies) / SECONDS:6.0f} acknowledged, p50 {1000 * p50:6.1f} ms, "
-                f"p99 {1000 * p99:6.1f} ms, refused {refused}"
+                f"  {rate:>5} asked a second: {len(latencies) / SECONDS:6.0f} acknowledged, p50 {p50:6.1f} ms, "
+                f"p99 {p99:6.1f} ms, refused {refused}; the server's processor time {spent:.2f} ms a click"
             )
             if p99 > BOUND or refused:
                 break
             best = len(latencies) / SECONDS
-    print(f"  held with p99 < 50 ms by {PEOPLE} people: {best:.0f} clicks/s")
+    print(f"  held with p99 < {BOUND:.0f} ms by {PEOPLE} people: {best:.0f} clicks/s")
     exact(database)
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def exact(database: str) -> None:
@@ -191,8 +199,8 @@ def main() -> None:
         try:
             with cluster(durable=True) as own:
                 print("PostgreSQL, synchronous_commit=on")
-                held(own.database("held"))
-                killed(own.database("killed"))
+                held(own.database())
+                killed(own.database())
         except MissingError as missing:
             print(f"PostgreSQL: {missing}")
 

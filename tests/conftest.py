@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from browser import browser  # noqa: F401  (a fixture)
@@ -78,7 +77,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database: of both kinds, one after the other."""
     if request.param == "sqlite":
         return str(tmp_path / "studio.sqlite")
-    url: str = request.getfixturevalue("postgresql").database(f"studio-{uuid4().hex}")
+    url: str = request.getfixturevalue("postgresql").database()
     return url
 
 

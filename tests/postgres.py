@@ -63,14 +63,15 @@ class Cluster:
     def stop(self) -> None:
         self.run("pg_ctl", "stop", "-w", "-m", "immediate")
 
-    def database(self, name: str) -> str:
-        """The URL of a new, empty database."""
+    def database(self) -> str:
+        """The URL of its database, emptied: quicker than a new one for each test."""
         import psycopg
 
-        url = f"postgresql://studio@127.0.0.1:{self.port}"
-        with psycopg.connect(f"{url}/postgres", autocommit=True) as db:
-            db.execute(f'CREATE DATABASE "{name}"'.encode())
-        return f"{url}/{name}"
+        url = f"postgresql://studio@127.0.0.1:{self.port}/postgres"
+        with psycopg.connect(url, autocommit=True, options="-c lock_timeout=10000") as db:
+            db.execute("DROP SCHEMA public CASCADE")
+            db.execute("CREATE SCHEMA public")
+        return url
 
 
 @contextmanager

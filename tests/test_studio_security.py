@@ -85,6 +85,7 @@ def test_tokens_are_not_on_the_disk(tmp_path: Path) -> None:
         token = join(server)["Authorization"].removeprefix("Bearer ")
         click(server, {"Authorization": f"Bearer {token}"}, "item-1", key="the-very-key")
         files = list(tmp_path.iterdir())
+        assert {file.stat().st_mode & 0o077 for file in files} == {0}  # nor for others on the machine to read
         assert len(files) >= 2  # with the write-ahead log
         content = b"".join(file.read_bytes() for file in files)
     assert b"item-1" in content

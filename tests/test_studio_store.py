@@ -104,7 +104,7 @@ one = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.lists(one, max_size=12), max_size=5))
 def test_batches_answer_like_one_after_the_other(batches: list[list[Write]]) -> None:
     _compare("", batches)
@@ -198,7 +198,7 @@ def test_an_item_shows_nothing_below_min_people_and_moves_in_steps_of_as_many(da
     engine.dispose()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_every_difference_ever_shown_is_of_min_people_or_more(data: st.DataObject) -> None:
     engine, k = in_memory(), 3
@@ -207,7 +207,7 @@ def test_every_difference_ever_shown_is_of_min_people_or_more(data: st.DataObjec
     before: set[tuple[bytes, int]] = set()  # who had which sign when it was last shown
     shown: object = None
     signs: dict[bytes, int] = {}
-    for n in range(data.draw(st.integers(0, 40))):
+    for n in range(data.draw(st.integers(0, 30))):
         who = data.draw(st.sampled_from(tokens))
         if who in signs:
             apply(engine, [Undo(who, "item-0")])
@@ -278,7 +278,7 @@ def test_what_has_had_its_time_is_forgotten(database: str) -> None:
 
 
 def test_a_click_while_postgresql_is_away_is_refused_and_nothing_is_lost(postgresql: Any) -> None:
-    with opened(postgresql.database("away")) as studio, serving(studio) as server:
+    with opened(postgresql.database()) as studio, serving(studio) as server:
         who = join(server)
         assert click(server, who, "item-0", key="a").status_code == 201
         postgresql.stop()

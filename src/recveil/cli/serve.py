@@ -22,7 +22,7 @@ DEMO = "sample:films"
 
 def serve(
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="A log whose people come first; else the sample of films.")
+        str | None, typer.Argument(metavar="DATA", help="A log whose people come first; else the sample of films.")
     ] = None,
     columns: Columns = None,
     database: Annotated[str, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = "recveil.sqlite",

@@ -73,6 +73,9 @@ class Guard:
                 await answer(413, too_large, {"Connection": "close"})(scope, receive, secured)
             else:
                 await self.app(scope, limited, secured)
+        except Exception:
+            status = 500
+            raise
         finally:
             route = getattr(scope.get("route"), "path", "(no route)")
             log.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * (perf_counter() - begin))

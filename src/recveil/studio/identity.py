@@ -15,9 +15,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
-from recveil.studio.problems import Problem
+from recveil.studio.problems import Problem, nobody
 from recveil.studio.store import YEAR
-from recveil.studio.writes import NOBODY
 
 COOKIE = "recveil"
 BROWSER = "x-recveil-request"
@@ -59,10 +58,6 @@ async def caller(request: Request, bearer: Bearer, cookie: Annotated[str | None,
         raise nobody()
     request.app.state.studio.requests.spend(found.token)
     return found
-
-
-def nobody() -> Problem:
-    return Problem(401, NOBODY, {"WWW-Authenticate": "Bearer"})
 
 
 def same_site(request: Request) -> None:

@@ -17,11 +17,10 @@ from recveil.studio.identity import (
     clear_cookie,
     digest,
     new_token,
-    nobody,
     same_site,
     set_cookie,
 )
-from recveil.studio.problems import documented
+from recveil.studio.problems import documented, nobody
 from recveil.studio.recommending import recommend
 from recveil.studio.studio import Studio
 from recveil.studio.writes import Choose, Click, Erase, Join, Undo, Visit
@@ -120,7 +119,7 @@ async def join(request: Request, response: Response) -> Any:
 async def me(request: Request, response: Response, caller: Known) -> Any:
     """How many clicks, and which strategy. A visit makes the token good for another year."""
     person, clicks = await read(request, caller, store.click_count)
-    if person.seen < store.now() - 86_400:
+    if person.seen < store.now() - store.DAY:
         await studio_of(request).write(Visit(caller.token))
         if caller.cookie is not None:
             set_cookie(request, response, caller.cookie)

@@ -21,6 +21,11 @@ class Problem(Exception):  # noqa: N818
         self.status, self.detail, self.headers = status, detail, headers
 
 
+def nobody() -> Problem:
+    """The token in a request is nobody's."""
+    return Problem(401, "this token is unknown or has expired", {"WWW-Authenticate": "Bearer"})
+
+
 class ProblemDocument(BaseModel):
     type: str = "about:blank"
     title: str

@@ -8,7 +8,9 @@ PostgreSQL: synchronous_commit stays on for the same reason, whatever the server
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +21,8 @@ from recveil.errors import RecveilError
 from recveil.studio.schema import clicks, items, keys, people, upgrade
 
 BUSY = 5.0  # seconds that a writer waits for another process
-YEAR = 365 * 86_400
+DAY = 86_400
+YEAR = 365 * DAY
 SIGNS = {1: "like", -1: "dislike"}
 
 
@@ -61,6 +64,9 @@ def connect(database: str) -> Engine:
     except (sa.exc.ArgumentError, ValueError):
         raise RecveilError("--database must be a file, or a URL such as postgresql://name@host/database") from None
     if url.get_backend_name() == "sqlite":
+        if url.database not in (None, "", ":memory:"):
+            with suppress(OSError):  # then opening it says why
+                Path(url.database).touch(mode=0o600)  # people's clicks are for nobody else on this machine
         engine = sa.create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY}, hide_parameters=True)
         sa.event.listen(engine, "connect", _sqlite)
         sa.event.listen(engine, "begin", _begin)

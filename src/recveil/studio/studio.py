@@ -15,11 +15,11 @@ from recveil.studio.group import GroupCommit
 from recveil.studio.limits import RateLimit
 from recveil.studio.publication import Snapshot, publish, snapshot
 from recveil.studio.recommending import Model, fit
+from recveil.studio.store import DAY
 from recveil.studio.writes import Forget, Stock, Write, apply
 
 log = logging.getLogger("recveil.studio")
 
-DAY = 86_400.0
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 
 

@@ -17,12 +17,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Engine, bindparam, delete, insert, select, update
 
-from recveil.studio.problems import Problem
+from recveil.studio.problems import Problem, nobody
 from recveil.studio.schema import clicks, items, keys, people
-from recveil.studio.store import SIGNS, YEAR, iso, now
+from recveil.studio.store import DAY, SIGNS, YEAR, iso, now
 
-NOBODY = "this token is unknown or has expired"
-REMEMBER = 30 * 86_400  # how long an idempotency key is known
+REMEMBER = 30 * DAY  # how long an idempotency key is known
+STOCK = 1000  # items that are looked up at once
 ATTEMPTS = 3  # where another process on the same database came in between
 
 
@@ -94,7 +94,7 @@ def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
 
 # Statements of the way that every click takes are put together once.
 PERSONS = (
-    select(people.c.token, people.c.id)
+    select(people.c.token, people.c.id, people.c.seen)
     .where(_among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
     .order_by(people.c.id)
     .with_for_update()
@@ -189,7 +189,7 @@ def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
     for write in run:
         who, what = persons.get(write.token), stock.get(write.item)
         if who is None:
-            answers.append(Problem(401, NOBODY))
+            answers.append(nobody())
         elif isinstance(write, Undo):
             answers.append(_undo(who, what, made, changes))
         else:
@@ -199,7 +199,11 @@ def _judge(db: sa.Connection, run: list[Click | Undo]) -> list[Answer]:
 
 
 def _persons(db: sa.Connection, tokens: set[bytes]) -> dict[bytes, int]:
-    rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR})
+    """Whom the tokens belong to. Whoever comes again after a day has another year from now on."""
+    rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR}).all()
+    back = [row.id for row in rows if row.seen < now() - DAY]
+    if back:
+        db.execute(update(people).where(people.c.id.in_(back)).values(seen=now()))
     return {row.token: row.id for row in rows}
 
 
@@ -262,13 +266,11 @@ def _single(db: sa.Connection, write: Join | Choose | Visit | Erase | Stock | Fo
         return _forget(db)
     who = _persons(db, {write.token}).get(write.token)
     if who is None:
-        return Problem(401, NOBODY)
+        return nobody()
     if isinstance(write, Erase):
         erase(db, who)
     elif isinstance(write, Choose):
         db.execute(update(people).where(people.c.id == who).values(strategy=write.strategy))
-    else:
-        db.execute(update(people).where(people.c.id == who).values(seen=now()))
     return {}
 
 
@@ -284,15 +286,19 @@ def erase(db: sa.Connection, who: int) -> None:
 
 
 def _stock(db: sa.Connection, write: Stock) -> Answer:
-    titles = dict(write.items)
-    known = set(db.execute(select(items.c.key).where(items.c.key.in_(titles))).scalars())
-    old = [{"k": key, "t": title} for key, title in titles.items() if key in known]
-    new = [{"key": key, "title": title} for key, title in titles.items() if key not in known]
-    if old:
-        db.execute(update(items).where(items.c.key == bindparam("k")).values(title=bindparam("t")), old)
-    if new:
-        db.execute(insert(items), new)
-    return {"added": len(new), "renamed": len(old)}
+    titles, added = dict(write.items), 0
+    names = list(titles)
+    for first in range(0, len(names), STOCK):
+        part = names[first : first + STOCK]
+        known = set(db.execute(select(items.c.key).where(items.c.key.in_(part))).scalars())
+        old = [{"k": key, "t": titles[key]} for key in part if key in known]
+        new = [{"key": key, "title": titles[key]} for key in part if key not in known]
+        if old:
+            db.execute(update(items).where(items.c.key == bindparam("k")).values(title=bindparam("t")), old)
+        if new:
+            db.execute(insert(items), new)
+        added += len(new)
+    return {"added": added, "renamed": len(titles) - added}
 
 
 def _forget(db: sa.Connection) -> Answer:
