@@ -7,30 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from browser import browser  # noqa: F401  (a fixture)
+from browser import CONTRAST
 from invented import invented
 
 from recveil.report.html import html
 
-# WCAG 2: the contrast of text with what is behind it.
-CONTRAST = """() => {
-  const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const weight = [.2126, .7152, .0722];
-  const light = rgb => rgb.slice(0, 3).reduce((s, v, i) => s + weight[i] * linear(v / 255), 0);
-  const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
-    if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
-  const worst = [];
-  for (const e of document.querySelectorAll('h1,h2,h3,p,td,th,small,span,li,text,a,summary')) {
-    if (!e.checkVisibility() || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
-    const style = getComputedStyle(e), front = parse(e instanceof SVGElement ? style.fill : style.color);
-    const [a, b] = [light(front), light(behind(e))].sort((x, y) => y - x);
-    const ratio = (a + .05) / (b + .05);
-    const halo = e instanceof SVGElement && ratio < 1.2;  // of the page's own colour, not meant to be read
-    if (ratio < 4.5 && !halo) worst.push([ratio.toFixed(2), e.tagName, e.textContent.slice(0, 40)]);
-  }
-  return worst;
-}"""
 TOO_SMALL = """() => [...document.querySelectorAll('h1,h2,p,td,th,small,span,li,svg text')]
   .filter(e => e.checkVisibility())
   .map(e => {
@@ -55,7 +36,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=[("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)], ids=lambda p: f"{p[0]}-{p[1]}")
-def seen(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Seen]:  # noqa: F811
+def seen(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Seen]:
     scheme, width = request.param
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
@@ -106,7 +87,7 @@ def test_the_verdict_is_what_one_sees_first(seen: Seen) -> None:
     assert "dp-streams is the release to consider" in seen.page.locator("h1").inner_text()
 
 
-def test_it_prints(browser: Any, file: Path) -> None:  # noqa: F811
+def test_it_prints(browser: Any, file: Path) -> None:
     page = browser.new_page()
     page.goto(file.as_uri())
     page.emulate_media(media="print")

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.attacks.knowledge import Choice, learn
 from recveil.attacks.records import records
 from recveil.attacks.sybil import Similarity, accuracy, attack, most_liked
 from recveil.clicks.profiles import Clicks, clicks, commonality, disclosure
 from recveil.data import Floats, Interactions
+from recveil.kernels.ranking import top_n
 from recveil.mechanism import Masking
 from recveil.randomness import seeded
 
 Recommender = Callable[[Floats], Floats]  # train, people x items -> scores
 RANK, NEIGHBOURS = 14, 30
+BLOCK = 1024  # people whose neighbours are looked for at once
 
 
 # --- precision ------------------------------------------------------------------------------------------------------
@@ -82,13 +85,17 @@ def _factors(matrix: Floats) -> Floats:
 
 
 def _neighbours(points: Floats, said: Floats) -> Floats:
+    """What the nearest by cosine said, weighted by it; of equally near ones the first. In blocks of people."""
     length = np.linalg.norm(points, axis=1, keepdims=True)
     unit = points / np.where(length > 0, length, 1.0)
-    alike = unit @ unit.T
-    np.fill_diagonal(alike, -np.inf)
-    near = np.argsort(-alike, axis=1, kind="stable")[:, :NEIGHBOURS]
-    weight = np.zeros_like(alike)
-    np.put_along_axis(weight, near, np.take_along_axis(alike, near, axis=1), axis=1)
+    near, alike = [], []
+    for begin in range(0, len(unit), BLOCK):
+        cosine = unit[begin : begin + BLOCK] @ unit.T
+        np.fill_diagonal(cosine[:, begin:], -np.inf)
+        near.append(top_n(cosine, np.zeros(len(cosine) + 1, np.int64), np.empty(0, np.int32), NEIGHBOURS))
+        alike.append(np.take_along_axis(cosine, near[-1], axis=1))
+    starts = NEIGHBOURS * np.arange(len(unit) + 1)
+    weight = sparse.csr_array((np.concatenate(alike).ravel(), np.concatenate(near).ravel(), starts))
     return np.asarray(weight @ said)
 
 

@@ -53,18 +53,21 @@ export function effect(likes, dislikes, people, sign, base = "e") {
   };
 }
 
+/** A profile without her own click; where it is hidden, she counts as if she were alone. */
+export function without(profile, sign) {
+  const [likes, dislikes] = profile ?? (sign > 0 ? [1, 0] : [0, 1]);
+  return sign > 0 ? [likes - 1, dislikes] : [likes, dislikes - 1];
+}
+
 /**
  * Her commonality and disclosure after none, one, two ... of her clicks, as the item profiles stand now.
  *
  * `clicks`: [{item, sign}] in her order. `profiles`: a Map of every item to [likes, dislikes], her own clicks among
- * them, or to null where they are hidden because so few people clicked: there she counts as if she were alone.
+ * them, or to null where they are hidden because so few people clicked.
  */
 export function timeline(clicks, profiles, people, base = "e") {
   const before = new Map(profiles);
-  for (const { item, sign } of clicks) {
-    const [likes, dislikes] = profiles.get(item) ?? [0, 0];
-    before.set(item, sign > 0 ? [Math.max(likes - 1, 0), dislikes] : [likes, Math.max(dislikes - 1, 0)]);
-  }
+  for (const { item, sign } of clicks) before.set(item, without(profiles.get(item), sign));
   let [commonality, disclosure] = [0, 0];
   for (const profile of before.values()) {
     const [likes, dislikes] = profile ?? [0, 0];

@@ -1,4 +1,4 @@
-/** The app: a catalogue, recommendations, her clicks. It holds what she confirmed; pre-clicks stay in <click-advisor>. */
+/** The app: a catalogue, recommendations, her clicks. It knows what she confirmed; pre-clicks stay with the advisor. */
 
 import "./click-advisor.js";
 import { make } from "./dom.js";
@@ -13,7 +13,7 @@ const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
 const find = (id) => document.getElementById(id);
 
 const table = publicTable(new URL("/api/v1", location.href).href);
-const state = { titles: new Map(), clicks: [], strategy: "", shown: PAGE, recommended: [], table };
+const state = { titles: new Map(), clicks: [], strategy: "", auto: false, shown: PAGE, recommended: [], table };
 
 // --- what is seen -----------------------------------------------------------------------------------------------
 
@@ -34,13 +34,17 @@ function show() {
     ? ""
     : words.length
       ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
-      : `${count(state.titles.size)} titles, clicked by ${count(table.people)} people. What you search for stays on this device.`;
+      : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
+  for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
+  find("auto").checked = state.auto;
+  find("auto").disabled = !state.strategy;
   showPerson(state);
 }
 
 /** Words in the corner, read out too, with something to do about it if there is. They go away unless a fault. */
 let leaving = 0;
 function say(text, name, act, fault = false) {
+  if (find("status").contains(document.activeElement)) find("for-you").focus(); // what had the focus goes
   const button = name && make("button", { type: "button", onclick: act }, name);
   find("status").replaceChildren(...[text, button].filter(Boolean));
   clearTimeout(leaving);
@@ -50,13 +54,14 @@ function say(text, name, act, fault = false) {
 // --- what is done -----------------------------------------------------------------------------------------------
 
 /** Do something with the server; say what went wrong, and offer to try again. */
-async function attempt(act, again = () => attempt(act)) {
+async function attempt(act) {
   try {
     await act();
   } catch (problem) {
     if (!(problem instanceof server.Problem)) throw problem;
-    say(problem.message, problem.status === 0 || problem.status >= 500 ? "Try again" : null, again, true);
+    say(problem.message, problem.passing ? "Try again" : null, () => attempt(act), true);
     if (problem.status === 401) await refresh();
+    else show();
   }
 }
 
@@ -67,21 +72,18 @@ async function refresh() {
   } else {
     [state.clicks, state.strategy] = [[], ""];
   }
-  for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
-  find("auto").disabled = !state.strategy;
   await recommend();
 }
 
 /** Public counts have moved: some of her clicks may be among them now. */
 async function recount() {
-  if (server.hasAccount()) state.clicks = await server.clicks();
+  if (server.hasAccount()) state.clicks = await server.clicks().catch(() => state.clicks);
   show();
 }
 
 /** New recommendations around those that she has just clicked, which stay where they are. */
 async function recommend() {
   const clicked = new Set(state.clicks.map(({ item }) => item));
-  const kept = state.recommended.filter((item) => clicked.has(item));
   let fresh;
   if (server.hasAccount() && clicked.size) {
     fresh = await server.recommendations(FEW);
@@ -94,19 +96,20 @@ async function recommend() {
   const next = fresh.filter((item) => !clicked.has(item));
   state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
   state.recommended.push(...next);
-  if (!kept.length && !state.recommended.length) find("basis").textContent = "There is nothing left to recommend.";
+  const none = state.recommended.every((item) => clicked.has(item));
+  if (none) find("basis").textContent = "There is nothing left to recommend.";
   show();
 }
 
-const saved = ({ item, sign }) => `Saved: you ${sign} ${state.titles.get(item) ?? item}.`;
+const titleOf = (item) => state.titles.get(item) ?? item;
 
 addEventListener("advised-click", ({ detail: { item, sign } }) => {
   const key = server.newKey();
   attempt(async () => {
     const done = await server.click(item, sign, key);
     state.clicks = [...state.clicks.filter((click) => click.item !== item), done];
-    say(saved(done), "Undo", () => undo(item));
     show();
+    say(`Saved: you ${sign} ${titleOf(item)}.`, "Undo", () => undo(item));
     await recommend();
   });
 });
@@ -117,7 +120,8 @@ const undo = (item) =>
   attempt(async () => {
     await server.undo(item);
     state.clicks = state.clicks.filter((click) => click.item !== item);
-    say(`Undone: ${state.titles.get(item) ?? item} is as if you never clicked on it.`);
+    show();
+    say(`Undone: ${titleOf(item)} is as if you never clicked on it.`);
     await recommend();
   });
 
@@ -140,23 +144,30 @@ find("strategy").addEventListener("change", ({ target }) =>
   attempt(async () => {
     await server.setStrategy(target.value || null);
     state.strategy = target.value;
-    find("auto").disabled = !state.strategy;
-    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
     show();
+    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
   }),
 );
 find("auto").addEventListener("change", ({ target }) => {
-  localStorage.setItem(AUTO, target.checked ? "yes" : "no");
+  state.auto = target.checked;
+  if (state.auto) localStorage.setItem(AUTO, "yes");
+  else localStorage.removeItem(AUTO);
   show();
 });
-find("clicks").addEventListener("click", ({ target }) => target.dataset.undo && undo(target.dataset.undo));
+find("clicks").addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-undo]");
+  if (!button) return;
+  await undo(button.dataset.undo);
+  (find("clicks").querySelector("button") ?? find("you")).focus();
+});
 find("erase").addEventListener("click", () => find("erasing").showModal());
 find("erasing").addEventListener("close", ({ target }) => {
   if (target.returnValue !== "erase") return;
   target.returnValue = "";
   attempt(async () => {
     await server.erase();
-    state.recommended = [];
+    localStorage.removeItem(AUTO);
+    Object.assign(state, { auto: false, recommended: [] });
     await refresh();
     say("All that was yours is erased.");
     find("you").focus();
@@ -165,11 +176,11 @@ find("erasing").addEventListener("close", ({ target }) => {
 
 // --- the start --------------------------------------------------------------------------------------------------
 
-find("auto").checked = localStorage.getItem(AUTO) === "yes";
+state.auto = localStorage.getItem(AUTO) !== null;
 attempt(async () => {
   state.titles = await server.catalogue();
   await table.ready;
   await refresh();
   say("");
-  table.addEventListener("change", () => attempt(recount));
+  table.addEventListener("change", recount);
 });

@@ -24,7 +24,8 @@ export function chart(told, name, unit) {
     make("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(v), y2: y(v) }),
     make("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, short(v, range)),
   ];
-  const says = `${name} over your ${last} clicks: from ${short(values[0], range)} to ${short(values[last], range)}${unit}`;
+  const [from, to] = [values[0], values[last]].map((value) => short(value, range));
+  const says = `${name} over your ${last} clicks: from ${from} to ${to}${unit}`;
   return make(
     "svg",
     { class: `chart ${name}`, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says },

@@ -30,7 +30,7 @@ export class ClickAdvisor extends HTMLElement {
       this.attachShadow({ mode: "open" }).adoptedStyleSheets = [style];
       this.#choice();
     }
-    this.table; // fetched now, not at a pre-click, which no request may follow
+    void this.table; // fetched now, not at a pre-click, which no request may follow
   }
 
   attributeChangedCallback() {
@@ -85,13 +85,14 @@ export class ClickAdvisor extends HTMLElement {
         ...content,
         make("span", { class: "unseen" }, ` ${this.#title}`),
       );
-    const offered = [1, -1].map((sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), capital(VERBS[sign])));
+    const offer = (sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), capital(VERBS[sign]));
     const said = [
       make("span", { class: "said" }, face(value === "like" ? 1 : -1), `You ${value} it`),
       button("quiet", () => this.#tell("advised-undo"), "Undo"),
     ];
+    const shown = value ? said : [offer(1), offer(-1)];
     this.shadowRoot.replaceChildren(
-      make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...(value ? said : offered)),
+      make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...shown),
       make("p", { class: "note", role: "status" }, ...note),
     );
     if (focused) this.shadowRoot.querySelector("button").focus();
@@ -105,21 +106,22 @@ export class ClickAdvisor extends HTMLElement {
     this.shadowRoot.append(this.#dialog.element);
     this.#show(sign);
     this.#dialog.element.showModal();
-    this.#dialog.element.querySelector(".advised").focus();
+    (this.#dialog.element.querySelector(".advised") ?? this.#dialog.question).focus();
   }
 
   #makeDialog() {
     const button = (act, ...content) => make("button", { type: "button", onclick: act }, ...content);
     const parts = {
-      question: make("h2", { id: "question" }),
+      question: make("h2", { id: "question", tabindex: "-1" }),
       zone: make("span"),
       verdict: make("p", { class: "verdict" }),
       company: make("p", { class: "company" }),
       effects: make("ul", { class: "effects" }),
       other: make("p", { class: "other" }),
       confirm: button(() => this.#decide(this.#sign)),
-      change: button(() => this.#change()),
+      change: button(() => this.#show(-this.#sign)),
       cancel: button(() => this.#decide(null), "Cancel"),
+      device: make("p", { class: "device" }, "Nothing has been sent. Only what you confirm leaves this device."),
       why: make("p", { class: "why" }),
       picture: zonePicture(),
     };
@@ -129,28 +131,15 @@ export class ClickAdvisor extends HTMLElement {
     };
     parts.mine = key("dot");
     parts.instead = key("ring");
-    const text = [parts.zone, parts.verdict, parts.company, parts.effects, parts.other];
+    parts.key = make("p", { class: "key", "aria-hidden": "true" }, parts.mine, parts.instead);
     const element = make(
       "dialog",
-      { "aria-labelledby": "question", "aria-describedby": "advice" },
-      make(
-        "div",
-        { class: "sheet" },
-        parts.question,
-        make(
-          "div",
-          {},
-          make("div", { id: "advice", "aria-live": "polite" }, ...text),
-          make("p", { class: "device" }, "Nothing has been sent. Only what you confirm leaves this device."),
-        ),
-        make(
-          "div",
-          { class: "where" },
-          parts.picture.drawing,
-          make("p", { class: "key", "aria-hidden": "true" }, parts.mine, parts.instead),
-        ),
-        make("div", { class: "actions" }, parts.confirm, parts.change, parts.cancel, parts.why),
-      ),
+      { "aria-labelledby": "question", "aria-describedby": "summary effects" },
+      parts.question,
+      make("div", { id: "summary", "aria-live": "polite" }, parts.zone, parts.verdict, parts.company),
+      make("div", { class: "where" }, parts.picture.drawing, parts.key),
+      make("div", { id: "effects", "aria-live": "polite" }, parts.effects, parts.other, parts.device),
+      make("div", { class: "actions" }, parts.why, parts.confirm, parts.change, parts.cancel),
     );
     element.addEventListener("cancel", (event) => {
       event.preventDefault();
@@ -176,6 +165,7 @@ export class ClickAdvisor extends HTMLElement {
       ? `You meant to ${VERBS[this.#meant]} it. If that is your taste, this click teaches another one.`
       : advice ? opposite(advice, sign, this.base) : "";
     at.picture.show(advice);
+    at.key.hidden = !advice;
     at.mine.setAttribute("class", zone);
     at.mine.lastChild.data = verb;
     at.instead.lastChild.data = `${VERBS[-sign]} instead`;
@@ -189,21 +179,12 @@ export class ClickAdvisor extends HTMLElement {
 
   /** The buttons; the one that her strategy advises stands out. */
   #offer(advice, changed) {
-    const [at, verb] = [this.#dialog, VERBS[this.#sign]];
-    const strategy = this.getAttribute("strategy");
-    const action = (!changed && advice && STRATEGIES[strategy]?.[advice.zone]) || "confirm";
-    at.confirm.replaceChildren(face(this.#sign), `Confirm ${verb}`);
+    const [at, strategy] = [this.#dialog, this.getAttribute("strategy")];
+    const action = changed ? null : advice && STRATEGIES[strategy]?.[advice.zone];
+    at.confirm.replaceChildren(face(this.#sign), `Confirm ${VERBS[this.#sign]}`);
     at.change.replaceChildren(face(-this.#sign), `Change to ${VERBS[-this.#sign]}`);
     for (const name of ["confirm", "change", "cancel"]) at[name].classList.toggle("advised", name === action);
-    const advised = { confirm: "confirming", change: "changing it", cancel: "cancelling" }[action];
-    const known = strategy && advice && !changed;
-    at.why.textContent = known ? `Your ${strategy} strategy advises ${advised}.` : "";
-    at.why.hidden = !known;
-  }
-
-  #change() {
-    this.#show(-this.#sign);
-    this.#dialog.confirm.focus();
+    at.why.textContent = action ? `Your ${strategy} strategy: ${action}.` : "";
   }
 
   #decide(sign) {

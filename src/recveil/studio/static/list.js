@@ -34,15 +34,15 @@ function makeRow(item, state) {
 function fill(row, item, state, profiles) {
   const [counts, advisor] = [row.querySelector(".counts"), row.querySelector("click-advisor")];
   const profile = profiles.get(item);
-  counts.replaceChildren(...(profile ? balance(...profile) : [`fewer than ${people(state.table.least)} clicked`]));
-  const auto = document.getElementById("auto");
+  const few = profile === null ? [`fewer than ${people(state.table.least)} clicked`] : [];
+  counts.replaceChildren(...(profile ? balance(...profile) : few));
   const wanted = {
     value: state.clicks.find((click) => click.item === item)?.sign,
-    strategy: state.strategy,
-    auto: auto.checked && !auto.disabled ? "" : null,
+    strategy: state.strategy || null,
+    auto: state.auto ? "" : null,
   };
   for (const [name, value] of Object.entries(wanted)) {
-    if (value == null || (value === "" && name !== "auto")) advisor.removeAttribute(name);
+    if (value == null) advisor.removeAttribute(name);
     else if (advisor.getAttribute(name) !== value) advisor.setAttribute(name, value);
   }
 }

@@ -1,11 +1,16 @@
 /** What the app shows of her: numbers, their timeline, her clicks. Disclosure always stands beside their number. */
 
-import { effect, timeline } from "./advice.js";
+import { effect, timeline, without } from "./advice.js";
 import { chart, short } from "./chart.js";
 import { face, make } from "./dom.js";
+import { hasAccount } from "./server.js";
 import { ZONE_NAMES } from "./words.js";
 
 const find = (id) => document.getElementById(id);
+const MEANING =
+  "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly " +
+  "follows the number of clicks. Both as the public counts stand now.";
+const START = "Not clicking tells something too: that is the disclosure you start with.";
 const SIGNS = { like: 1, dislike: -1 };
 
 export function showPerson({ clicks, titles, table }) {
@@ -13,56 +18,47 @@ export function showPerson({ clicks, titles, table }) {
   const { profiles, people } = table.including(clicks);
   const told = timeline(mine, profiles, people, "2");
   const [first, now] = [told[0], told[told.length - 1]];
+  const added = short(now.disclosure - first.disclosure, 5);
   const number = (name, value, unit, note) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), unit, note && make("small", {}, note)));
   find("numbers").replaceChildren(
     number("Clicks", String(clicks.length)),
     number("Commonality", short(now.commonality, 1)),
-    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${short(now.disclosure - first.disclosure, 5)} by your clicks`),
+    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${added} by your clicks`),
   );
   find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
-  find("meaning").textContent = clicks.length
-    ? "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly follows the number of clicks. Both as the counts stand now."
-    : "Not clicking tells something too: that is the disclosure you start with.";
+  find("steps").replaceChildren(...told.map(step));
+  find("steps").closest("details").hidden = !clicks.length;
+  find("meaning").textContent = clicks.length ? MEANING : START;
   find("no-clicks").hidden = clicks.length > 0;
-  find("mine").hidden = localStorage.getItem("recveil-account") === null;
+  find("no-account").hidden = hasAccount();
+  find("mine").hidden = !hasAccount();
+  const held = document.activeElement.dataset.undo; // the button that has the focus is made anew
   find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
+  if (held) [...find("clicks").querySelectorAll("button")].find(({ dataset }) => dataset.undo === held)?.focus();
 }
 
 function charts(told) {
   const one = (name, title, unit) => make("figure", {}, make("figcaption", {}, title), chart(told, name, unit));
-  const cells = ({ clicks, commonality, disclosure }) =>
-    [clicks, short(commonality, 0.2), short(disclosure, 2)].map((value) => make("td", {}, String(value)));
-  const head = ["Clicks", "Commonality", "Disclosure"].map((name) => make("th", { scope: "col" }, name));
-  const rows = told.map((step) => make("tr", {}, ...cells(step)));
-  return [
-    one("commonality", "Commonality", ""),
-    one("disclosure", "Disclosure, in bits", " bits"),
-    make(
-      "details",
-      {},
-      make("summary", {}, "After each click"),
-      make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
-    ),
-  ];
+  return [one("commonality", "Commonality", ""), one("disclosure", "Disclosure, in bits", " bits")];
 }
+
+function step({ clicks, commonality, disclosure }) {
+  const cells = [String(clicks), short(commonality, 0.2), short(disclosure, 2)];
+  return make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
+}
+
+const unseen = (text) => make("span", { class: "unseen" }, text);
 
 function row({ item, sign }, click, titles, profiles, people) {
   const title = titles.get(item) ?? item;
-  const zone = zoneOf(profiles.get(item), click.sign, people);
+  const profile = profiles.get(item);
+  const zone = profile ? effect(...without(profile, click.sign), people, click.sign).zone : "unknown"; // as if now
   return make(
     "li",
     {},
     face(click.sign),
-    make("span", { class: "what" }, make("span", { class: "unseen" }, `You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
-    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", make("span", { class: "unseen" }, `: ${title}`)),
+    make("span", { class: "what" }, unseen(`You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
+    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", unseen(` ${title}`)),
   );
-}
-
-/** The zone of a click that has been made, as if it were to be made now. */
-function zoneOf(profile, sign, people) {
-  if (!profile) return "unknown";
-  const [likes, dislikes] = profile;
-  const before = sign > 0 ? [Math.max(likes - 1, 0), dislikes] : [likes, Math.max(dislikes - 1, 0)];
-  return effect(...before, people, sign).zone;
 }

@@ -9,7 +9,7 @@
 import { make } from "./dom.js";
 import { VERBS, ZONE_NAMES } from "./words.js";
 
-const [WIDTH, HEIGHT, MIDDLE, HALF, TOP, TIP] = [328, 296, 146, 144, 24, 268];
+const [WIDTH, HEIGHT, MIDDLE, HALF, TOP, TIP] = [336, 296, 150, 144, 24, 268];
 const place = (t, p) => [MIDDLE + t * Math.sqrt(p) * HALF, TIP - Math.sqrt(p) * (TIP - TOP)];
 const at = (t, p) => place(t, p).map((v) => v.toFixed(1)).join(" ");
 const path = (...points) => `M${points.map(([t, p]) => at(t, p)).join("L")}Z`;
@@ -27,20 +27,25 @@ const REGIONS = [
   ["dangerous", path(...border(0, -1, risky), ...border(-1, 0, reverse))],
   ["deleterious", path([0, 0], ...border(0, -1, reverse))],
 ];
-const NAMES = [["safe", 0.5, 0.74], ["trade_off", 0.5, 0.3], ["deleterious", -0.5, 0.3], ["dangerous", -0.6, 0.71]];
+const NAMES = [
+  ["safe", 0.5, 0.8, "middle"],
+  ["dangerous", -0.55, 0.71, "middle"],
+  ["deleterious", -1.25, 0.12, "end"], // beside their zones, which are narrow
+  ["trade_off", 1.25, 0.12, "start"],
+];
 const TICKS = [[0.05, "5%"], [0.25, "25%"], [0.5, "50%"], [1, "100%"]];
 
 /** The picture, and `show(state)` to move its mark; state: {a, b, n, sign, zone}, or null where the zone is unknown. */
 export function zonePicture() {
   const regions = REGIONS.map(([zone, d]) => make("path", { class: `region ${zone}`, d }));
-  const names = NAMES.map(([zone, t, p]) => {
+  const names = NAMES.map(([zone, t, p, anchor]) => {
     const [x, y] = place(t, p);
-    return make("text", { class: `name ${zone}`, x, y: y + 4, "text-anchor": "middle" }, ZONE_NAMES[zone]);
+    return make("text", { class: `name ${zone}`, x, y: y + 4, "text-anchor": anchor }, ZONE_NAMES[zone]);
   });
   const ticks = TICKS.flatMap(([p, name]) => {
     const [[left, y], [right]] = [place(-1, p), place(1, p)];
     return [
-      make("path", { class: "grid", d: `M${left} ${y}H${right}` }),
+      p < 1 && make("path", { class: "grid", d: `M${left} ${y}H${right}` }),
       make("text", { class: "tick", x: right + 5, y: y + 4 }, name),
     ];
   });

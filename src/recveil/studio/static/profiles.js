@@ -29,12 +29,13 @@ class Table extends EventTarget {
     try {
       const answer = await fetch(`${this.api}/profiles`, { credentials: "omit", cache: "no-cache" });
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      const { people, min_people: least, profiles } = await answer.json();
-      Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), state: "ready" });
+      const { people, min_people: least, profiles, version } = await answer.json();
+      if (version === this.version) return;
+      Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), version, state: "ready" });
+      this.dispatchEvent(new Event("change"));
     } catch {
-      if (this.state === "loading") this.state = "away";
+      if (this.state === "loading") this.state = "away"; // until an interval later
     }
-    this.dispatchEvent(new Event("change"));
   }
 
   /** Profiles and the number of people with her own clicks in them: counts move in steps, and may not have them yet. */
@@ -42,10 +43,9 @@ class Table extends EventTarget {
     const profiles = new Map(this.profiles);
     let people = Math.max(this.people, 1);
     for (const { item, sign, counted } of clicks) {
-      const profile = profiles.get(item);
-      if (counted || !profile) continue;
-      const [likes, dislikes] = profile;
-      profiles.set(item, sign === "like" ? [likes + 1, dislikes] : [likes, dislikes + 1]);
+      const [profile, at] = [profiles.get(item), sign === "like" ? 0 : 1];
+      if (!profile || (counted && profile[at] > 0)) continue; // a count of none cannot have hers
+      profiles.set(item, profile.with(at, profile[at] + 1));
     }
     for (const profile of profiles.values()) if (profile) people = Math.max(people, profile[0] + profile[1]);
     return { profiles, people };

@@ -4,11 +4,12 @@ const API = "/api/v1";
 const ACCOUNT = "recveil-account"; // in this browser's storage: whether it has made an account
 const PAGE = 1000;
 
-/** What went wrong, in a sentence for her. */
+/** What went wrong, in a sentence for her; status 0 is no answer, and what is passing may be tried again. */
 export class Problem extends Error {
   constructor(status, detail) {
     super(detail);
     this.status = status;
+    this.passing = status === 0 || status === 429 || status >= 500;
   }
 }
 
@@ -43,10 +44,10 @@ async function account() {
 /** The whole catalogue, in pages: she searches it on her device. Returns a Map of ids to titles. */
 export async function catalogue() {
   const titles = new Map();
-  for (let total = 1; titles.size < total; ) {
-    const page = await request("GET", `/items?offset=${titles.size}&limit=${PAGE}`);
+  for (let [offset, total] = [0, 1]; offset < total; offset += PAGE) {
+    const page = await request("GET", `/items?offset=${offset}&limit=${PAGE}`);
     for (const { id, title } of page.items) titles.set(id, title);
-    total = page.items.length ? page.total : 0;
+    total = page.total;
   }
   return titles;
 }
@@ -54,7 +55,7 @@ export async function catalogue() {
 const clickPath = (item) => `/people/me/clicks/${encodeURIComponent(item)}`;
 
 /** A name for a click, so that sending it twice makes one. */
-export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (x) => x.toString(16).padStart(2, "0")).join("");
+export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 export async function click(item, sign, key) {
   await account();
@@ -64,7 +65,7 @@ export async function click(item, sign, key) {
 export const undo = (item) => request("DELETE", clickPath(item));
 export const me = () => request("GET", "/people/me");
 export const clicks = async () => (await request("GET", "/people/me/clicks")).clicks;
-export const recommendations = async (limit) => (await request("GET", `/people/me/recommendations?limit=${limit}`)).items;
+export const recommendations = async (n) => (await request("GET", `/people/me/recommendations?limit=${n}`)).items;
 
 export async function setStrategy(strategy) {
   await account();

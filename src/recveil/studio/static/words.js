@@ -48,14 +48,14 @@ export function verdict([c, d, r]) {
 /** Two lines: what the click does to her recommendations, and to her privacy. Each with its direction: 1 is good. */
 export function lines(a, b, n, found, base) {
   const [c, d] = found.signs;
-  const share = `${Math.round((100 * (a + 1)) / (a + b + 1))}% of those who clicked, with you, feel the same`;
+  const share = `${Math.round((100 * (a + 1)) / (a + b + 1))}% of those who clicked feel the same`;
   const gain =
     a + b === 0
       ? "Helped a little: you would be the first to say anything."
       : c > 0
-        ? `Helped: ${share}.`
+        ? `Helped: with you, ${share}.`
         : c < 0
-          ? `Hurt: only ${share}.`
+          ? `Hurt: with you, only ${share}.`
           : "Not helped: with you, opinions are even.";
   const [before, after] = [people(n - a - b), a === 0 ? "you alone" : count(a + 1)];
   const cost =
@@ -85,7 +85,7 @@ export function opposite(found, sign, base) {
 
 export function unknown(least) {
   return (
-    `Fewer than ${least} people have clicked on this, too few to show how many without pointing at them. ` +
-    `So its zone is unknown. With a click you would be one of ${least} people at most: it tells much about you.`
+    `Fewer than ${least} people had clicked on this when it was last counted, too few to show how many without ` +
+    "pointing at them. So its zone is unknown. With a click you would be one of few: it tells much about you."
   );
 }
