@@ -93,7 +93,7 @@ def studio(database: str) -> Iterator[Any]:
 @pytest.fixture
 def server(studio: Any) -> Iterator[Any]:
     """A client of the studio's server."""
-    from serving import serving
+    from serving import client_of
 
-    with serving(studio) as client:
+    with client_of(studio) as client:
         yield client

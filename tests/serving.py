@@ -39,7 +39,7 @@ def opened(database: str, **settings: Any) -> Iterator[Studio]:
         engine.dispose()
 
 
-def serving(studio: Studio) -> TestClient:
+def client_of(studio: Studio) -> TestClient:
     """A client of its server, in this process; errors of the server are answers."""
     return TestClient(create_app(studio), raise_server_exceptions=False)
 

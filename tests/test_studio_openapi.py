@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
-from serving import ADMIN, API, join, opened, serving
+from serving import ADMIN, API, client_of, join, opened
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed: no fuzzing of the API")
 
@@ -33,7 +33,7 @@ NOTHING_TO_GET_WRONG = [(name, "negative") for name in ("GET /health", "GET /pro
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, TestClient]]:
-    with opened(str(tmp_path_factory.mktemp("studio") / "studio.sqlite")) as studio, serving(studio) as client:
+    with opened(str(tmp_path_factory.mktemp("studio") / "studio.sqlite")) as studio, client_of(studio) as client:
         yield schemathesis.openapi.from_asgi(f"{API}/openapi.json", client.app), client
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from serving import API, ME, click, join, opened, serving
+from serving import API, ME, click, client_of, join, opened
 
 from recveil.clicks.profiles import Clicks, clicks
 from recveil.data import from_ids
@@ -99,7 +99,7 @@ def test_the_model_follows_the_clicks_of_a_running_server(tmp_path: Path) -> Non
     engine = open_store(str(tmp_path / "studio.sqlite"))
     load(engine, two_tastes(), {})
     studio = open_studio(engine, Settings(min_people=5, publish_every=3600, rate=1e5))
-    with serving(studio) as server:
+    with client_of(studio) as server:
         who = join(server)
         assert server.get(f"{ME}/recommendations", headers=who).json()["basis"] == "popular"
         for n in range(6):
@@ -117,7 +117,7 @@ def test_the_model_follows_the_clicks_of_a_running_server(tmp_path: Path) -> Non
 
 
 def test_an_empty_catalogue_recommends_nothing(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, serving(studio) as server:
+    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
         found = server.get(f"{ME}/recommendations?limit=3", headers=join(server)).json()
         assert found == {"items": ["item-0", "item-1", "item-2"], "basis": "popular"}
         assert server.get(f"{API}/items").json()["people"] == 0

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving import ITEMS, ME, click, join, opened, serving
+from serving import ITEMS, ME, click, client_of, join, opened
 from sqlalchemy import Engine, func, select
 
 from recveil.clicks.profiles import clicks as signed
@@ -278,7 +278,7 @@ def test_what_has_had_its_time_is_forgotten(database: str) -> None:
 
 
 def test_a_click_while_postgresql_is_away_is_refused_and_nothing_is_lost(postgresql: Any) -> None:
-    with opened(postgresql.database()) as studio, serving(studio) as server:
+    with opened(postgresql.database()) as studio, client_of(studio) as server:
         who = join(server)
         assert click(server, who, "item-0", key="a").status_code == 201
         postgresql.stop()
@@ -303,7 +303,7 @@ def test_a_click_while_postgresql_is_away_is_refused_and_nothing_is_lost(postgre
 def test_a_click_while_sqlite_is_locked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "BUSY", 0.2)
     file = str(tmp_path / "studio.sqlite")
-    with opened(file) as studio, serving(studio) as server:
+    with opened(file) as studio, client_of(studio) as server:
         who = join(server)
         other = connect(file)
         with other.begin():
@@ -327,7 +327,7 @@ def test_a_database_that_cannot_be_opened_is_one_line(
 
 def test_the_studio_never_shows_less_mixed_counts_after_a_restart(database: str) -> None:
     for start in range(3):  # two clicks each time: never five at once, until there are
-        with opened(database, min_people=5) as studio, serving(studio) as server:
+        with opened(database, min_people=5) as studio, client_of(studio) as server:
             for _ in range(2):
                 click(server, join(server), "item-0")
             assert server.portal is not None

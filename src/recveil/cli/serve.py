@@ -80,7 +80,7 @@ def serve(
                 timeout_graceful_shutdown=5,
             )
             gc.collect()
-            gc.freeze()  # what was loaded stays: looking through it again would hold up everyone for a tenth of a second
+            gc.freeze()  # what was loaded stays: looking through it again would hold everyone up for 0.1 s
             listening.listen(1024)  # from now on nobody is turned away
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
             shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
