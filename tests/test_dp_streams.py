@@ -257,6 +257,27 @@ def test_command_recommends_from_the_tables(recveil: Callable[..., Any], tmp_pat
     recveil("recommend", "clicks.csv", "--with", spec, "--minsup", 3, code=1)
 
 
+def test_command_recommends_over_a_public_catalogue(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    camps(2000).frame().write_csv(tmp_path / "clicks.csv")
+    (tmp_path / "items.txt").write_text("\n".join(map(str, range(1, 60))))  # item 0 is missing, 40..59 nobody clicked
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    options = ("--catalogue", "items.txt", "--top", 5, "-o", "lists.txt")
+    done = recveil("recommend", "clicks.csv", "--with", spec, *options)
+    assert "1 items of the data do not stand in the catalogue" in done.stderr
+    assert "spent: epsilon 4" in done.stderr
+    lists = [line.split("\t") for line in (tmp_path / "lists.txt").read_text().splitlines()]
+    right = [1 <= int(i) < 40 and (int(i) >= 20) == bool(int(user) % 2) for user, row in lists for i in row.split(",")]
+    assert len(right) == 5 * 2000
+    assert np.mean(right) > 0.95
+    recveil("release", "clicks.csv", "--with", spec, "-o", "one", "--keep-statistics", "kept", *options[:2])
+    again = recveil("recommend", "clicks.csv", "--with", "dp-streams", "--statistics", "kept", "--top", 5)
+    assert "spent" not in again.stderr
+    wrong = recveil("recommend", "clicks.csv", "--with", "mask:p=0.9", "--statistics", "kept", code=1)
+    assert "published by dp-streams" in wrong.stderr
+    wrong = recveil("recommend", "clicks.csv", "--with", "mask:p=0.9", "--catalogue", "items.txt", code=1)
+    assert "--catalogue is for dp-streams" in wrong.stderr
+
+
 def test_bad_input() -> None:
     for bad in ("epsilon=0,delta=1e-6", "epsilon=nan,delta=1e-6", "epsilon=1,delta=0", "epsilon=1,delta=1"):
         with pytest.raises(RecveilError, match="dp-streams: parameter"):

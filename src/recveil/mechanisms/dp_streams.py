@@ -74,9 +74,13 @@ class DpStreams(Synthesis):
         rho = rho_of(self.epsilon, self.delta)
         return [variance(UNIT, share * rho) for share in SHARES[self.order]]
 
+    def rho(self) -> float:
+        """What the noise actually costs, as zCDP."""
+        return sum(UNIT**2 / (2 * v) for v in self.variances())
+
     def spent(self) -> float:
-        """The epsilon that the noise actually costs; never above the one asked for."""
-        return epsilon_of(sum(UNIT**2 / (2 * v) for v in self.variances()), self.delta)
+        """The same as epsilon; never above the one asked for."""
+        return epsilon_of(self.rho(), self.delta)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
@@ -88,6 +92,7 @@ class DpStreams(Synthesis):
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
+            rho=self.rho(),
             unit=unit,
             neighbours=f"add or remove one {unit} with everything she did",
             given=known,
