@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfc
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,14 @@ def shrink(residual: Floats, prior: Floats, sigma: float) -> Floats:
     return found
 
 
+def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats:
+    """The posterior mean of values above a threshold, where `hidden` others are known to lie below it."""
+    levels = _levels(values / sigma)
+    heights = _heights(int(levels.max(initial=0)) + 1)
+    counts = np.bincount(levels, minlength=len(heights))
+    return values * _factor(heights, counts, (threshold / sigma, hidden))[levels]
+
+
 def _levels(z: Floats) -> NDArray[np.int64]:
     """A number for each class of like deviations."""
     doublings = np.log2(np.maximum(z, 8.0) / 8)
@@ -79,15 +88,20 @@ def _heights(n: int) -> Floats:
     return np.minimum(level / _STEPS, 8.0) * 2.0 ** (np.maximum(level - 8 * _STEPS, 0) / _STEPS)
 
 
-def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 150) -> Floats:
-    """How much of a residual of z deviations is kept, given how often each z occurs in the class."""
+def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0.0, 0), steps: int = 150) -> Floats:
+    """How much of a residual of z deviations is kept, given how often each z occurs in the class.
+
+    hidden: a number of deviations, and how many further residuals are known to lie below it.
+    """
     spread = 1 + _VARIANCES
     likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
+    below = 0.5 * erfc(-hidden[0] / np.sqrt(2 * spread))
     weight = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
     for _ in range(steps):
         joint = likelihood * weight
         share = joint / joint.sum(1, keepdims=True)
-        weight = np.maximum(counts @ share / counts.sum(), 1e-12)
+        found = counts @ share + hidden[1] * below * weight / (below @ weight)
+        weight = np.maximum(found / (counts.sum() + hidden[1]), 1e-12)
     joint = likelihood * weight
     return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
 
