@@ -65,11 +65,11 @@ class Direct:
     """Item similarities straight from the noisy tables."""
 
     kept: Any
-    S: Floats
+    S: Any
 
     def scores(self, query: Interactions, history: Any, users: Any) -> Floats:
         scores = np.zeros(history.shape)
-        scores[:, self.kept] = history[:, self.kept] @ self.S
+        scores[:, self.kept] = (history[:, self.kept] @ self.S).toarray()
         scores[scores == 0] = -np.inf
         return scores
 

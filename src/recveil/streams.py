@@ -173,7 +173,9 @@ def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables,
     off = ~np.eye(len(M), dtype=bool)
     prior = np.maximum(alpha, 0.0) * M
     clean = np.zeros_like(D)
-    clean[off] = np.maximum(prior[off] + denoise.shrink((D - prior)[off], prior[off], tables.move_sigma), 0.0)
+    clean[off] = np.maximum(
+        prior[off] + denoise.shrink((D - prior)[off], denoise.classes(prior[off]), tables.move_sigma), 0.0
+    )
     sizes = np.diff(starts)
     weight = 1 / np.sqrt(np.maximum(sizes - 1, 1))
     target = (clean * (((sizes - 1) * weight).sum() / max(clean.sum(), 1e-12))).astype(np.float32)
