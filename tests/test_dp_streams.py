@@ -349,13 +349,17 @@ def test_bad_input() -> None:
     for bad in ("k=0", "k=some", "order=maybe"):
         with pytest.raises(RecveilError, match="dp-streams: parameter"):
             parse(f"dp-streams:epsilon=1,delta=1e-6,{bad}")
+    with pytest.raises(RecveilError, match="epsilon 1e-05 is too small"):
+        release(camps(30), DpStreams(epsilon=1e-5, delta=1e-9), seed=1)
     with pytest.raises(RecveilError, match="needs the parameter delta"):
         parse("dp-streams:epsilon=1")
     with pytest.raises(RecveilError, match="items stand out of the noise at epsilon 1, and 10 are needed"):
         release(camps(30), DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     one = from_ids(pl.Series([1, 1]), pl.Series([1, 2]))
-    with pytest.raises(RecveilError, match="stand out of the noise"):
+    with pytest.raises(RecveilError, match="the catalogue has 2 items, and 10 are needed"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1)
+    with pytest.raises(RecveilError, match="stand out of the noise"):
+        release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series(np.arange(1000)))
 
 
 def test_the_promise_names_unit_and_catalogue() -> None:

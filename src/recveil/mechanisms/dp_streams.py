@@ -74,7 +74,10 @@ class DpStreams(Synthesis):
     def variances(self) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta)
-        return [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        found = [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        if max(found) > 2**60:
+            raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
+        return found
 
     def rho(self) -> float:
         """What the noise actually costs, as zCDP."""
@@ -151,8 +154,11 @@ class DpStreams(Synthesis):
         order = np.argsort(-items, kind="stable")
         kept = order[: MOST_ITEMS[self.order]]
         kept = np.sort(kept[items[kept] > threshold])
+        if len(items) < FEWEST_ITEMS:
+            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
         if len(kept) < FEWEST_ITEMS:
-            at = float(items[order[min(FEWEST_ITEMS, len(items)) - 1]])
+            luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
+            at = float(items[order[FEWEST_ITEMS - 1]]) - luck
             more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
             raise RecveilError(
                 f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
