@@ -7,6 +7,8 @@ suggests.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -131,7 +133,7 @@ def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0
     return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
 
 
-def classes(prior: Floats) -> NDArray[np.int64]:
+def classes(prior: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Classes of cells by their prior, largest first: 256 cells, three times as many, and so on."""
     ends: list[int] = []
     end, size = _FIRST_BIN, _FIRST_BIN

@@ -218,7 +218,8 @@ def cumulated_rows(pairs: Pairs) -> NDArray[np.uint32]:
         return cumulated(pairs.square).ravel()
     row, sums = _rows(pairs.table), np.append(0.0, np.cumsum(pairs.weight))
     share = (sums[1:] - sums[pairs.table.indptr[row]]) / pairs.strength[row]
-    return (np.minimum(share, 1.0) * (2**32 - 1)).astype(np.uint32)
+    rows: NDArray[np.uint32] = (np.minimum(share, 1.0) * (2**32 - 1)).astype(np.uint32)
+    return rows
 
 
 def cumulated(weights: Floats) -> NDArray[np.uint32]:
