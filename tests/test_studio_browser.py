@@ -174,8 +174,8 @@ def test_a_strategy_advises_and_can_be_followed_without_asking(visit: Visit) -> 
 # --- several people, and a server that goes away ----------------------------------------------------------------------
 
 
-def test_two_people_at_once(browser: Any, serving: Server) -> None:
-    first, second = (Visit(browser, serving).open() for _ in range(2))
+def test_two_people_at_once(browser: Any, advisor: Server) -> None:
+    first, second = (Visit(browser, advisor).open() for _ in range(2))
     one, other = (person.preclick("Film 05", verb) for person, verb in ((first, "like"), (second, "dislike")))
     one.get_by_role("button", name="Confirm like").click()
     other.get_by_role("button", name="Confirm dislike").click()
@@ -190,14 +190,14 @@ def test_two_people_at_once(browser: Any, serving: Server) -> None:
     second.close()
 
 
-def test_public_counts_follow_without_a_reload(browser: Any, serving: Server) -> None:
-    watching = Visit(browser, serving)
+def test_public_counts_follow_without_a_reload(browser: Any, advisor: Server) -> None:
+    watching = Visit(browser, advisor)
     watching.page.clock.install()
     watching.open()
     shown = watching.item("Film 09").locator("xpath=..").locator(".counts")
     assert shown.inner_text() == "10 like it, 3 dislike it"
     for _ in range(5):  # five people: fewer would not be shown
-        serving.click("Film%2009", "dislike")
+        advisor.click("Film%2009", "dislike")
     watching.page.wait_for_timeout(500)
     watching.page.clock.fast_forward(61_000)
     shown.filter(has_text="10 like it, 8 dislike it").wait_for()

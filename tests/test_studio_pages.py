@@ -136,10 +136,10 @@ STATES: list[Callable[[Visit], None]] = [nothing, advice, unknown, clicked, eras
 
 
 @pytest.fixture(params=[("light", 1280), ("dark", 390)], ids=lambda p: f"{p[0]}-{p[1]}")
-def looking(request: pytest.FixtureRequest, browser: Any, serving: Server) -> Iterator[Visit]:
+def looking(request: pytest.FixtureRequest, browser: Any, advisor: Server) -> Iterator[Visit]:
     scheme, width = request.param
     options = {"color_scheme": scheme, "reduced_motion": "reduce"}
-    person = Visit(browser, serving, **options)
+    person = Visit(browser, advisor, **options)
     person.page.set_viewport_size({"width": width, "height": 850})
     yield person.open()
     person.close()
@@ -296,11 +296,11 @@ def test_a_platform_hears_only_of_what_is_confirmed(visit: Visit) -> None:
     ]
 
 
-def test_another_origin_embeds_it(browser: Any, serving: Server, tmp_path: Path) -> None:
-    policy = f"default-src 'none'; script-src {serving.url}; connect-src {serving.url}; img-src data:"
+def test_another_origin_embeds_it(browser: Any, advisor: Server, tmp_path: Path) -> None:
+    policy = f"default-src 'none'; script-src {advisor.url}; connect-src {advisor.url}; img-src data:"
     (tmp_path / "index.html").write_text(
         f"""<!doctype html><meta http-equiv="Content-Security-Policy" content="{policy}">
-        <link rel="icon" href="data:,"><script type="module" src="{serving.url}/static/click-advisor.js"></script>
+        <link rel="icon" href="data:,"><script type="module" src="{advisor.url}/static/click-advisor.js"></script>
         <click-advisor item="Niche" item-title="Niche" strategy="smart" base="e"></click-advisor>""",
         encoding="utf-8",
     )
@@ -311,7 +311,7 @@ def test_another_origin_embeds_it(browser: Any, serving: Server, tmp_path: Path)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path)) as platform:
         threading.Thread(target=platform.serve_forever, daemon=True).start()
-        person = Visit(browser, serving)
+        person = Visit(browser, advisor)
         person.page.goto(f"http://127.0.0.1:{platform.server_port}/")
         at = person.page.locator("click-advisor")
         person.page.wait_for_load_state("networkidle")

@@ -70,7 +70,7 @@ class Visit:
 
 
 @pytest.fixture(scope="session")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def advisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The server that most tests share."""
     started = Server(tmp_path_factory.mktemp("studio"), ("--publish-every", "0.2")).start()
     yield started
@@ -78,8 +78,8 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def visit(browser: Any, serving: Server) -> Iterator[Visit]:
+def visit(browser: Any, advisor: Server) -> Iterator[Visit]:
     """Someone who has just opened the page."""
-    person = Visit(browser, serving).open()
+    person = Visit(browser, advisor).open()
     yield person
     person.close()
