@@ -492,6 +492,27 @@ def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
     return found
 
 
+def direction(column: list[float], centred: bool) -> list[float]:
+    mean = sum(column) / len(column) if centred and column else 0.0
+    length = sum((v - mean) * (v - mean) for v in column) ** 0.5
+    return [(v - mean) / length if length >= 1e-9 else 0.0 for v in column]
+
+
+def weighted_residual(table: list[list[float]], x: int, y: int, k: int, shrinkage: float) -> float:
+    """The mean of column y over the k rows most like row x, weighted by likeness; a cell that is not there is NaN."""
+    near = []
+    for z, other in enumerate(table):
+        pairs = [(a, b) for a, b in zip(table[x], other, strict=True) if a == a and b == b]
+        if z == x or other[y] != other[y] or len(pairs) < 2:
+            continue
+        length = (sum(a * a for a, _ in pairs) * sum(b * b for _, b in pairs)) ** 0.5
+        likeness = sum(a * b for a, b in pairs) / length * (len(pairs) - 1) / (len(pairs) - 1 + shrinkage)
+        if likeness > 0:
+            near.append((likeness, other[y]))
+    near = sorted(near, reverse=True)[:k]
+    return sum(s * r for s, r in near) / sum(s for s, _ in near) if near else 0.0
+
+
 def shuffle_per_group(
     starts: list[int], keys: list[int], values: list[float], fixed: list[bool], key: bytes
 ) -> list[float]:

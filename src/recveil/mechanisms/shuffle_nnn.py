@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from recveil.data import Floats, Interactions, concat, group
+from recveil.data import Floats, Interactions, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
@@ -121,26 +120,16 @@ def critical(rows: Interactions, mechanism: ShuffleNNN) -> pl.Series:
 
 def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) -> Floats:
     """For each item the highest theta at which it is critical; -inf where that is below `floor`, or never."""
-    from recveil.kernels.neighbourhoods import reach
+    from recveil.kernels.neighbourhoods import directions, reach
 
     rows = rows.grouped("item")
     repeated = (rows.item[1:] == rows.item[:-1]) & (rows.user[1:] == rows.user[:-1])
     if np.any(repeated):  # of repeated pairs the last counts
         rows = rows.take(np.append(~repeated, True))
-    column_starts = rows.starts("item")
-    starts, order = group(rows.user, rows.n_users)
-    values = _directions(rows, np.diff(column_starts), similarity)
-    return reach(column_starts, rows.user, values, starts, order, k, floor)
-
-
-def _directions(rows: Interactions, sizes: NDArray[np.int64], similarity: str) -> Floats:
-    """The value of each row in its item's column of length 1, so that scalar products are similarities."""
-    assert rows.rating is not None
-    values = np.ones(len(rows)) if similarity == "binary" else rows.rating
-    if similarity == "item-centred":
-        values = values - np.repeat(np.bincount(rows.item, values, rows.n_items) / np.maximum(sizes, 1), sizes)
-    elif similarity == "adjusted":
-        values = values - (np.bincount(rows.user, values) / np.maximum(np.bincount(rows.user), 1))[rows.user]
-    length = np.sqrt(np.bincount(rows.item, values * values, rows.n_items))
-    length[length < 1e-9] = np.inf  # all alike: no direction
-    return np.asarray(values / np.repeat(length, sizes))
+    column_starts, starts = rows.starts("item"), np.zeros(rows.n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows.user, minlength=rows.n_users), out=starts[1:])
+    values = np.ones(len(rows)) if similarity == "binary" or rows.rating is None else rows.rating
+    if similarity == "adjusted":
+        values = values - (np.bincount(rows.user, values) / np.maximum(np.diff(starts), 1))[rows.user]
+    columns = directions(column_starts, values, similarity == "item-centred")
+    return reach(column_starts, rows.user, columns, starts, k, floor)
