@@ -17,7 +17,9 @@ from recveil.release import release
 from recveil.spec import parse, text
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
-REQUIRED: dict[str, str] = {"dp-streams": "epsilon=8,delta=0.001", "shuffle-nnn": "k=10"}
+REQUIRED: dict[str, str] = {"dp-streams": "epsilon=8,delta=0.001", "shuffle-nnn": "k=10"} | dict.fromkeys(
+    ("pritop", "tag-suppression"), "topics=4,sweeps=20"
+)
 
 
 def mechanism(name: str) -> Mechanism:

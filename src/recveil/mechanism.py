@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.data import By, Interactions, Kind
+from recveil.data import By, Interactions, Kind, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.randomness import Source
@@ -97,6 +97,19 @@ class Masked:
     rows: Interactions
     origin: pl.Series  # original user ids, aligned with rows.users
     notes: Mapping[str, int] = field(default_factory=dict)  # counts for the manifest, added up over chunks
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows themselves as the counts of a chunk, where no smaller statistic would do; they add with `+`."""
+
+    parts: tuple[Interactions, ...]
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(self.parts + other.parts)
+
+    def whole(self) -> Interactions:
+        return concat(self.parts)
 
 
 class Masking(Mechanism):

@@ -54,7 +54,7 @@ class Tables:
 
 def distinct(data: Interactions) -> Interactions:
     """Every triple once, by user, resource and tag; ratings and times are left out."""
-    tag = _tags(data)
+    tag = tag_codes(data)
     order = np.lexsort((tag, data.item, data.user))
     columns = np.stack([data.user, data.item, tag])[:, order]
     new = np.append(True, np.any(np.diff(columns, axis=1) != 0, axis=0))[: len(order)]
@@ -66,13 +66,13 @@ def posts(data: Interactions) -> Posts:
     rows = distinct(data)
     new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))[: len(rows)]
     first = np.flatnonzero(new)
-    return Posts(rows.user[first], rows.item[first], np.append(first, len(rows)), _tags(rows))
+    return Posts(rows.user[first], rows.item[first], np.append(first, len(rows)), tag_codes(rows))
 
 
 def tables(data: Interactions) -> Tables:
     """The exact counts of distinct triples."""
     rows = distinct(data)
-    tag = _tags(rows)
+    tag = tag_codes(rows)
     return Tables(
         resource=_count(rows.item, tag, (data.n_items, data.n_tags)),
         user=_count(rows.user, tag, (data.n_users, data.n_tags)),
@@ -85,7 +85,8 @@ def _count(row: Codes, column: Codes, shape: tuple[int, int]) -> sparse.csr_arra
     return sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
 
 
-def _tags(data: Interactions) -> Codes:
+def tag_codes(data: Interactions) -> Codes:
+    """The tag column, which must be there."""
     if data.tag is None:
         raise RecveilError("triples need a tag column, and the data have none")
     return data.tag

@@ -42,6 +42,7 @@ EXTRAS = {
     "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
     "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
     "spark": ("pyspark",),
+    "tags": ("tomotopy",),
 }
 
 

@@ -8,9 +8,11 @@ from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.microaggregation import Microaggregation
+from recveil.mechanisms.pritop import PriTop
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
+from recveil.mechanisms.tag_suppression import TagSuppression
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
@@ -20,8 +22,10 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Mask,
         MBRW,
         Microaggregation,
+        PriTop,
         Pseudonymise,
         RandomRatings,
         ShuffleNNN,
+        TagSuppression,
     )
 }
