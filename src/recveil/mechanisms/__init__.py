@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
@@ -16,6 +17,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
         DpStreams,
+        DpTags,
         LaplaceRatings,
         Mask,
         MBRW,
