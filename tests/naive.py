@@ -670,3 +670,14 @@ def laplace_per_group(starts: list[int], keys: list[int], key: bytes) -> list[fl
             far = -math.log(1.0 - (words[2 * row] >> 11) * 2.0**-53)
             drawn.append(far if words[2 * row + 1] & 1 else -far)
     return drawn
+
+
+def folkrank(edges: list[list[float]], preference: list[float], damping: float, iterations: int) -> list[float]:
+    """Weights after spreading along a symmetric matrix of edge weights, from each node by the shares of its edges."""
+    n = len(edges)
+    degree = [sum(row) for row in edges]
+    w = preference
+    for _ in range(iterations):
+        came = [sum(edges[i][j] / degree[j] * w[j] for j in range(n) if degree[j]) for i in range(n)]
+        w = [damping * came[i] + (1 - damping) * preference[i] for i in range(n)]
+    return w

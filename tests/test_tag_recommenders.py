@@ -1,0 +1,152 @@
+"""Triples, tag recommenders and their recall: toy data whose answer is plain, twins, and the spec's oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import naive
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import ttest_rel
+
+from recveil.data import Interactions, from_ids
+from recveil.errors import RecveilError
+from recveil.intervals import paired_t
+from recveil.metrics.tags import divergence, judge, measured, recalls, semantic_loss
+from recveil.recommenders.folkrank import FolkRank
+from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
+from recveil.splits import leave_one_post_out
+from recveil.triples import Tables, distinct, posts, tables
+
+
+def tagged(rows: list[tuple[int, int, str]]) -> Interactions:
+    user, item, tag = zip(*rows, strict=True)
+    return from_ids(pl.Series(user), pl.Series(item), tag=pl.Series(tag))
+
+
+def world(seed: int, n: int = 60) -> Interactions:
+    rng = np.random.default_rng(seed)
+    return tagged([(int(u), int(i), f"t{t}") for u, i, t in rng.integers(0, [5, 7, 6], (n, 3))])
+
+
+def test_triples_are_counted_once() -> None:
+    data = tagged([(2, 7, "b"), (1, 5, "a"), (2, 7, "a"), (1, 5, "a"), (2, 7, "b"), (2, 5, "ß ﬁ")])
+    once = distinct(data)
+    assert once.frame().rows() == [(1, 5, "a"), (2, 5, "ß ﬁ"), (2, 7, "a"), (2, 7, "b")]
+    found = posts(data)
+    assert (found.user.tolist(), found.item.tolist(), found.starts.tolist()) == ([0, 1, 1], [0, 0, 1], [0, 1, 2, 4])
+    assert found.tag.tolist() == [0, 2, 0, 1]
+    counts = tables(data)
+    assert counts.resource.toarray().tolist() == [[1, 0, 1], [1, 1, 0]]
+    assert counts.user.toarray().tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert counts.tag.tolist() == [2, 1, 1]
+    assert counts.posts is not None
+    assert counts.posts.toarray().tolist() == [[1, 0], [1, 2]]
+    nothing = data.take(np.zeros(0, dtype=int))
+    assert len(distinct(nothing)) == len(posts(nothing)) == 0
+
+
+def test_triples_need_tags() -> None:
+    with pytest.raises(RecveilError, match="tag column"):
+        distinct(from_ids(pl.Series([1]), pl.Series([1])))
+
+
+def test_the_mixture_is_its_formula_and_takes_tables_of_a_vocabulary() -> None:
+    counts = tables(world(0))
+    R, P, g = counts.resource.toarray(), counts.user.toarray(), counts.tag / counts.tag.sum()
+    user, item = np.array([0, 3, 4]), np.array([6, 0, 1])
+    wanted = [R[i] / (R[i].sum() + 1) + P[u] / (P[u].sum() + 1) + 0.02 * g for u, i in zip(user, item, strict=True)]
+    assert Mixture().fit(world(0)).scores(user, item) == pytest.approx(np.array(wanted))
+    assert POPULAR.fit(counts).scores(user, item) == pytest.approx(np.tile(0.02 * g, (3, 1)))
+    assert OWN_HISTORY.fit(counts).scores(user, item) == pytest.approx(
+        P[user] / (P[user].sum(1)[:, None] + 1) + 0.02 * g
+    )
+    few = np.array([1, 4], dtype=np.int32)
+    narrow = Tables(R[:, few], counts.user, counts.tag, vocabulary=few)
+    hidden = np.where(np.isin(np.arange(6), few), R, 0.0)
+    wide = Tables(hidden, counts.user, counts.tag)
+    for recommender in (Mixture(), FolkRank()):
+        assert recommender.fit(narrow).scores(user, item) == pytest.approx(recommender.fit(wide).scores(user, item))
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("posted", [3, 40])  # more posts than nodes: users and resources are solved for once
+def test_folkrank_is_the_difference_of_two_spreads(posted: int) -> None:
+    counts = tables(world(1, 40))
+    model = FolkRank(iterations=4).fit(counts)
+    rng = np.random.default_rng(0)
+    user, item = rng.integers(0, model.users, posted), rng.integers(0, model.resources, posted)
+    P, M, L = (t.toarray() for t in (counts.posts, counts.user, counts.resource))
+    n = model.n_nodes
+    edges = np.zeros((n, n))
+    first = model.users + model.resources
+    edges[: len(P), len(P) : first], edges[: len(P), first:], edges[len(P) : first, first:] = P, M, L
+    edges = (edges + edges.T).tolist()
+    w0 = naive.folkrank(edges, [1 / n] * n, 0.7, 4)
+    for found, u, i in zip(model.scores(user, item), user, item, strict=True):
+        p = np.ones(n)
+        p[u] += model.users
+        p[model.users + i] += model.resources
+        w = naive.folkrank(edges, (p / p.sum()).tolist(), 0.7, 4)
+        assert found == pytest.approx(np.subtract(w, w0)[first:], abs=1e-14)
+
+
+def test_folkrank_finds_the_tags_around_a_post() -> None:
+    """Two separate circles of people: nobody is told the tags of the others."""
+    rows = [(u, 10 * (u % 2) + i, f"{u % 2}-{(u + i) % 3}") for u in range(8) for i in range(4)]
+    model = FolkRank().fit(tagged(rows))
+    lists = suggest(model, posts(tagged(rows)), 3)
+    side = np.repeat(np.arange(8) % 2, 4)
+    assert np.all(lists // 3 == side[:, None])
+
+
+def test_a_post_of_which_nothing_is_known_gets_popular_tags() -> None:
+    rows = [(1, 1, "rare"), (1, 1, "often"), (2, 1, "often"), (2, 2, "often"), (0, 0, "never")]
+    data = tagged(rows)
+    known = data.take(data.user != 0)
+    lists = suggest(FolkRank().fit(known), posts(data), 2)
+    assert [data.tags[int(t)] for t in lists[0] if data.tags is not None] == ["often", "rare"]
+
+
+def test_recall_by_hand() -> None:
+    wanted = posts(tagged([(1, 1, "a"), (1, 1, "c"), (2, 1, "b")]))
+    lists = np.array([[2, 1, 0], [-1, -1, -1]], dtype=np.int32)
+    assert recalls(lists, wanted).tolist() == [[0.5, 0.5, 1.0], [0.0, 0.0, 0.0]]
+    found = measured(recalls(lists, wanted), np.random.default_rng(0), referee="x")
+    assert [m.value for m in found] == [0.25, 0.25, 0.5]
+    assert [m.params["n"] for m in found] == [1, 2, 3]
+    assert all(m.low <= m.value <= m.high and m.n == 2 for m in found)
+
+
+def test_divergence_and_semantic_loss_by_hand() -> None:
+    laws = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    assert divergence(laws[[0, 0, 0]], laws) == pytest.approx([0.0, 1.0, 0.75 * np.log2(4 / 3)])
+    codes = [np.array(c, dtype=np.int32) for c in ([0, 0, 3], [0, 0, 1], [0, 1, 1])]
+    assert semantic_loss(*codes, laws) == pytest.approx([0.5, 0.0])
+
+
+def test_the_paired_t_test_is_the_usual_one() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.random(40), rng.random(40)
+    t, p, freedom = paired_t(a, b)
+    assert (t, p) == pytest.approx(tuple(ttest_rel(a, b)))
+    assert freedom == 39
+    assert paired_t([1, 2], [1, 2])[0] == 0.0
+    assert paired_t([2, 3], [1, 2])[:2] == (np.inf, 0.0)
+    with pytest.raises(RecveilError, match="two people"):
+        paired_t([1], [2])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("folder", "folkrank", "popular"),
+    [("hetrec-movielens", [0.2034, 0.4465, 0.5230], 0.0266), ("hetrec-lastfm", [0.1722, 0.4399, 0.5573], 0.1872)],
+)
+def test_recall_on_hetrec(real_data: Path, folder: str, folkrank: list[float], popular: float) -> None:
+    frame = pl.read_parquet(real_data / folder / "tags.parquet")
+    data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"].cast(pl.String)))
+    train, test = leave_one_post_out(data, np.random.default_rng(0))
+    found = judge(FolkRank().fit(train), test).mean(axis=0)[[0, 4, 9]]
+    assert found == pytest.approx(folkrank, abs=0.01)
+    assert judge(POPULAR.fit(train), test)[:, 9].mean() == pytest.approx(popular, abs=0.001)
