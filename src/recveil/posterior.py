@@ -96,9 +96,7 @@ def _kinds(rows: Floats, columns: Floats) -> tuple[Ints, Ints, Ints]:
     return np.searchsorted(ends, before, side="right")[which].reshape(len(a), len(b)), row, column
 
 
-def _tiles(
-    noisy: NDArray[Any], kinds: Ints, row: Ints, column: Ints
-) -> Iterator[tuple[NDArray[Any], Ints]]:
+def _tiles(noisy: NDArray[Any], kinds: Ints, row: Ints, column: Ints) -> Iterator[tuple[NDArray[Any], Ints]]:
     """Some rows at a time, with the classes of their cells."""
     wide = kinds[:, column]
     rows = max(1, _TILE // max(noisy.shape[1], 1))

@@ -71,7 +71,14 @@ def load_statistics(path: str | Path) -> Published:
         mechanism = spec.parse(header["mechanism"])
         assert isinstance(mechanism, Synthesis)
         tags = None if header["tags"] is None else pl.Series(header["tags"])
-        public = Public(header["kind"], header["unit"], pl.Series(header["items"]), tags, header["catalogue"], tuple(header.get("lists", ())))
+        public = Public(
+            header["kind"],
+            header["unit"],
+            pl.Series(header["items"]),
+            tags,
+            header["catalogue"],
+            tuple(header.get("lists", ())),
+        )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))
     except (OSError, ValueError, KeyError, AssertionError, zipfile.BadZipFile):
         raise RecveilError(f"{path} cannot be read as published statistics") from None

@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.mechanism import Drawn, Public
 from recveil.randomness import Source
+from recveil.triples import Tables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +34,10 @@ class TagTables:
     tag: Floats
     item: Floats
     user_tag: sparse.csr_array | None = None
+
+    def beside(self, own: sparse.csr_array) -> Tables:
+        """The tables as a recommender reads them who keeps people's own tags (users x tags) to themselves."""
+        return Tables(self.item_tag, own, self.tag)
 
     def frames(self, public: Public) -> Mapping[str, pl.DataFrame]:
         """The tables as they are published; a column `user` holds codes."""
@@ -92,8 +97,8 @@ def _matched(
             parts.append((rng.permutation(user)[:few], rng.permutation(item)[:few], np.full(few, tag)))
     if not parts:
         return tuple(np.zeros(0, dtype=np.int64) for _ in range(3))  # type: ignore[return-value]
-    user, item, tag = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return user, item, tag
+    people, items, tags = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return people, items, tags
 
 
 def _stubs(table: sparse.csc_array, tag: int, n: int, rng: np.random.Generator) -> Ints:

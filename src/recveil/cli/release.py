@@ -24,7 +24,9 @@ def release(
     holdout: Annotated[
         float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")
     ] = 0.0,
-    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")] = None,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
+    ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
@@ -53,10 +55,11 @@ def release(
     from recveil.mechanism import Synthesis
 
     draws = isinstance(mechanism, Synthesis)
-    if keep_map and draws:
+    if keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
     if keep_statistics and not draws:
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
+    from recveil.assessment import contributions, in_records
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
@@ -65,7 +68,7 @@ def release(
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
-    held = None
+    held, spread = None, None
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
     else:
@@ -74,6 +77,7 @@ def release(
             kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
             rows.append(kept)
         public = read_catalogue(catalogue) if catalogue else None
+        spread = contributions(rows[0])
         if public is not None and (outside := len(rows[0]) - len(public.over(rows[0]))):
             say(f"{outside:,} rows with items or tags that do not stand in the catalogue are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
@@ -91,6 +95,10 @@ def release(
     if made.published and not again:
         say(spent(made.published))
     promise = manifest["guarantee"]
+    if "observed" in (promise["given"] or ""):
+        say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
+    if spread is not None and promise["unit"] in ("record", "tag"):
+        say(in_records(spread, promise["epsilon"]))
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",

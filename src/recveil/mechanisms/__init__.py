@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_post_tags import DpPostTags
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
@@ -16,6 +17,7 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        DpPostTags,
         DpStreams,
         DpTags,
         LaplaceRatings,

@@ -19,7 +19,6 @@ from scipy import sparse
 from recveil.budget import epsilon_of, rho_of, variance
 from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.formats import deduplicate
 from recveil.guarantee import Guarantee
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
@@ -27,6 +26,7 @@ from recveil.noise import Law, draw, gaussian, laplace
 from recveil.posterior import LEAST, posterior, posterior_list
 from recveil.randomness import Source
 from recveil.tagging import TagTables, draw_tags
+from recveil.triples import distinct
 
 Ints = NDArray[np.int64]
 
@@ -36,6 +36,7 @@ SHARES = {  # of the budget: epsilon at record level, rho at user level
     ("record", "central"): {"tag": 6, "item": 4, "user": 4, "item_tag": 48, "user_tag": 38},
     ("user", "local"): {"tag": 6, "item": 6, "item_tag": 88},
 }  # in hundredths
+TAGS, ITEMS = (0.6, 1500), (0.3, 4000)  # at user level: the share of the threshold, and how many at most
 MOST_CELLS = 2**28
 _FINE = 10**6  # scales are multiples of its inverse, rounded up
 _TILE = 1 << 20
@@ -64,7 +65,9 @@ class DpTags(Synthesis):
         about="at unit=user: the chance that the promise fails; well below one over the number of people",
         rule=Within(0, 0.1, open_low=True),
     )
-    unit: str = parameter("record", about="what is protected: one tag on one item, or a person", rule=("record", "user"))
+    unit: str = parameter(
+        "record", about="what is protected: one tag on one item, or a person", rule=("record", "user")
+    )
     profiles: str = parameter(
         "local", about="whether people's own tags stay with them, or noisy ones are released", rule=("local", "central")
     )
@@ -85,13 +88,11 @@ class DpTags(Synthesis):
 
     def laws(self) -> dict[str, Law]:
         """The noise of each table; rounded up, so what is spent is at most the budget."""
-        shares = {name: Fraction(share, 100) for name, share in SHARES[self.unit, self.profiles].items()}
-        if self.unit == "record":
-            scales = {name: 1 / (share * Fraction(self.epsilon)) for name, share in shares.items()}
-            return {name: laplace(Fraction(ceil(_FINE * scale), _FINE)) for name, scale in scales.items()}
-        assert self.delta is not None
+        shares = SHARES[self.unit, self.profiles]
+        if self.delta is None:
+            return {name: laplace(scale(self.epsilon, share)) for name, share in shares.items()}
         rho = rho_of(self.epsilon, self.delta)
-        return {name: gaussian(variance(UNIT, float(share) * rho)) for name, share in shares.items()}
+        return {name: gaussian(variance(UNIT, share / 100 * rho)) for name, share in shares.items()}
 
     def spent(self) -> float:
         """The epsilon that the noise actually costs; never above the one asked for."""
@@ -106,7 +107,10 @@ class DpTags(Synthesis):
             f"the catalogue of {name}" if name in listed else f"the set of observed {name}" for name in lists
         )
         if self.unit == "record":
-            what, neighbours = "one tag that somebody gave to an item", "add or remove one tag of one person on one item"
+            what, neighbours = (
+                "one tag that somebody gave to an item",
+                "add or remove one tag of one person on one item",
+            )
             more = " A person with many tags is protected less: epsilon is multiplied by their number."
         else:
             what, neighbours, more = "any one person", "add or remove one person with all her tags", ""
@@ -145,28 +149,25 @@ class DpTags(Synthesis):
             raise RecveilError(f"{self.name} protects people and their tags, and the data have sessions only")
 
     def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Sums:
-        chunk = deduplicate(chunk, "first")
-        assert chunk.tag is not None
+        rows = distinct(chunk)
+        assert rows.tag is not None
         if not published:
-            columns = {"tag": (chunk.tag, chunk.n_tags), "item": (chunk.item, chunk.n_items)}
-            if self.unit == "user":
-                starts = chunk.starts()
-                return Sums({name: count_items(starts, code, n, UNIT) for name, (code, n) in columns.items()})
+            columns = {"tag": (rows.tag, rows.n_tags), "item": (rows.item, rows.n_items)}
             if self.knows_users:
-                columns["user"] = (chunk.user, chunk.n_users)
+                columns["user"] = (rows.user, rows.n_users)
+            if self.unit == "user":
+                return Sums({name: count_items(rows.starts(), code, n, UNIT) for name, (code, n) in columns.items()})
             return Sums({name: np.bincount(code, minlength=n) for name, (code, n) in columns.items()})
-        tags, items = self.kept(published, "tag"), self.kept(published, "item")
-        tag, item = (_places(kept, n)[code] for kept, n, code in
-                     ((tags, chunk.n_tags, chunk.tag), (items, chunk.n_items, chunk.item)))  # fmt: skip
+        tags, items = self.kept(published)
+        tag, item = _places(tags, rows.n_tags)[rows.tag], _places(items, rows.n_items)[rows.item]
         inside = (tag >= 0) & (item >= 0)
-        chunk, tag, item = chunk.take(inside), tag[inside], item[inside]
-        shape = (len(items), len(tags))
+        rows, tag, item = rows.take(inside), tag[inside], item[inside]
         if self.unit == "user":
-            cell = (item * len(tags) + tag).astype(np.int32)
-            return Sums(item_tag=sparse.csr_array(count_items(chunk.starts(), cell, shape[0] * shape[1], UNIT).reshape(shape)))
-        found = Sums(item_tag=_cells(item, tag, shape))
+            cells = count_items(rows.starts(), item * len(tags) + tag, len(items) * len(tags), UNIT)
+            return Sums(item_tag=sparse.csr_array(cells.reshape(len(items), len(tags))))
+        found = Sums(item_tag=_cells(item, tag, (len(items), len(tags))))
         if self.knows_users:
-            found["user_tag"] = _cells(chunk.user, tag, (chunk.n_users, len(tags)))
+            found["user_tag"] = _cells(rows.user, tag, (rows.n_users, len(tags)))
         return found
 
     def publish(self, counts: Sums, published: tuple[Any, ...], source: Source) -> dict[str, NDArray[Any]]:
@@ -175,53 +176,57 @@ class DpTags(Synthesis):
             return {name: noisy_table(table, laws[name], source.derive(name)) for name, table in counts.items()}
         return {name: table + draw(laws[name], len(table), source.derive(name)) for name, table in counts.items()}
 
-    def kept(self, published: tuple[Any, ...], name: str) -> Ints:
-        """The tags (items) that the cells are about: a function of noisy totals and public constants alone."""
-        from scipy.special import ndtri
-
-        noisy, other = published[0][name], published[0]["item"]
-        n = len(noisy)
-        size = float(self.laws()[name].size)
+    def kept(self, published: tuple[Any, ...]) -> tuple[Ints, Ints]:
+        """The tags and items that the cells are about: a function of noisy totals and public constants alone."""
+        first, laws = published[0], self.laws()
         if self.unit == "user":
-            share, fewest, most = (0.6, 30, 1500) if name == "tag" else (0.3, 30, 4000)
-            threshold = share * float(ndtri(1 - 1 / max(n, 2))) * sqrt(size)
-        elif name == "item":
-            return np.arange(n)
-        else:
-            threshold, fewest, most = 0.25 * size * log(max(n, 2) / 2), 100, min(2500, MOST_CELLS // len(other))
-            if most < 1:
-                raise RecveilError(f"dp-tags: {len(other):,} items are too many for noise on every cell; give fewer with --catalogue")
-        order = np.argsort(-noisy, kind="stable")
-        above = int(np.count_nonzero(noisy > threshold))
-        return np.sort(order[: min(max(above, fewest), most)])
+            return outstanding(first["tag"], laws["tag"], *TAGS), outstanding(first["item"], laws["item"], *ITEMS)
+        rows = max(len(first[name]) for name in ("item", "user") if name in first)
+        return vocabulary(first["tag"], laws["tag"], rows), np.arange(len(first["item"]))
 
     def tables(self, published: tuple[Any, ...]) -> TagTables:
         """What the published numbers lead one to expect, over the public lists."""
         first, second = published
-        laws = self.laws()
-        unit = UNIT if self.unit == "user" else 1
-        totals = {name: posterior_list(noisy, laws[name], self._step(laws[name])) / unit for name, noisy in first.items()}
-        tags, items = self.kept(published, "tag"), self.kept(published, "item")
-        columns = np.maximum(first["tag"][tags] / unit, 0.5)
-
-        def table(name: str, rows: Ints, kept: Ints) -> sparse.csr_array:
-            means = posterior(second[name], np.maximum(rows / unit, 0.3), columns, laws[name],
-                              self._step(laws[name]), LEAST * unit).tocoo()  # fmt: skip
-            shape = (len(rows) if name == "user_tag" else len(first["item"]), len(first["tag"]))
-            return sparse.csr_array((means.data / np.float32(unit), (kept[means.row], tags[means.col])), shape=shape)
-
+        laws, one = self.laws(), UNIT if self.unit == "user" else 1
+        tags, items = self.kept(published)
+        n_tags = len(first["tag"])
+        columns = first["tag"][tags]
+        item_tag = expected(second["item_tag"], first["item"][items], columns, laws["item_tag"], one)
+        user_tag = None
+        if self.knows_users:
+            user_tag = expected(second["user_tag"], first["user"], columns, laws["user_tag"])
+            user_tag = _spread(user_tag, np.arange(len(first["user"])), tags, (len(first["user"]), n_tags))
+        totals = np.zeros(n_tags)  # of tags that stand out: the names of others are nobody's business
+        totals[tags] = posterior_list(first["tag"], laws["tag"], _step(laws["tag"]))[tags] / one
         return TagTables(
-            table("item_tag", first["item"][items], items),
-            totals["tag"],
-            totals["item"],
-            table("user_tag", first["user"], np.arange(len(first["user"]))) if self.knows_users else None,
+            _spread(item_tag, items, tags, (len(first["item"]), n_tags)),
+            totals,
+            posterior_list(first["item"], laws["item"], _step(laws["item"])) / one,
+            user_tag,
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         return draw_tags(self.tables(published), public, self.k, source)
 
-    def _step(self, law: Law) -> int:
-        return 1 if law.kind == "laplace" else max(1, int(sqrt(law.size) / _LEVELS))
+
+def scale(epsilon: float, share: int, norm: int = 1) -> Fraction:
+    """Of the Laplace noise that spends at most `share` hundredths of epsilon on a table of this L1 sensitivity."""
+    return Fraction(ceil(_FINE * norm / (Fraction(share, 100) * Fraction(epsilon))), _FINE)
+
+
+def vocabulary(noisy: Ints, law: Law, rows: int) -> Ints:
+    """The tags that tables with so many rows are about, from the noisy totals of all: most that never occur are not."""
+    most = min(2500, MOST_CELLS // rows)
+    if most < 1:
+        raise RecveilError(f"{rows:,} rows are too many for noise on every cell; give fewer with --catalogue")
+    return _largest(noisy, 0.25 * float(law.size) * log(max(len(noisy), 2) / 2), 100, most)
+
+
+def outstanding(noisy: Ints, law: Law, share: float, most: int) -> Ints:
+    """What lies above a share of the largest of as many Gaussian noises; at least 30."""
+    from scipy.special import ndtri
+
+    return _largest(noisy, share * float(ndtri(1 - 1 / max(len(noisy), 2))) * sqrt(law.size), 30, most)
 
 
 def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[Any]:
@@ -230,17 +235,42 @@ def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[A
     parts: list[NDArray[Any]] = []
     for begin in range(0, counts.shape[0], rows):
         part = counts[begin : begin + rows].toarray()
-        part = part + draw(law, part.size, source, begin * counts.shape[1]).reshape(part.shape)
+        part += draw(law, part.size, source, begin * counts.shape[1]).reshape(part.shape)
         parts.append(part.astype(np.min_scalar_type(-int(np.abs(part).max()) - 1)))
     return np.concatenate(parts)
 
 
+def expected(noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1) -> sparse.csr_array:
+    """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person."""
+    found = posterior(
+        noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, _step(law), LEAST * one
+    )  # fmt: skip
+    found.data /= np.float32(one)
+    return found
+
+
+def _largest(noisy: Ints, threshold: float, fewest: int, most: int) -> Ints:
+    above = int(np.count_nonzero(noisy > threshold))
+    return np.sort(np.argsort(-noisy, kind="stable")[: min(max(above, fewest), most)])
+
+
+def _step(law: Law) -> int:
+    """How far numbers must differ to be told apart: one, or a part of the deviation of wide noise."""
+    return 1 if law.kind == "laplace" else max(1, int(sqrt(law.size) / _LEVELS))
+
+
 def _cells(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.csr_array(sparse.coo_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=shape))
+    return sparse.coo_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=shape).tocsr()
 
 
-def _places(kept: Ints, n: int) -> Ints:
+def _spread(table: sparse.csr_array, rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """A table over some rows and columns as one over all of them."""
+    cells = table.tocoo()
+    return sparse.csr_array((cells.data, (rows[cells.row], columns[cells.col])), shape=shape)
+
+
+def _places(kept: Ints, n: int) -> NDArray[np.int32]:
     """Where each code stands in a list; -1: not in it."""
-    place = np.full(n, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
+    place = np.full(n, -1, dtype=np.int32)
+    place[kept] = np.arange(len(kept), dtype=np.int32)
     return place
