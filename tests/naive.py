@@ -702,3 +702,23 @@ def folkrank(edges: list[list[float]], preference: list[float], damping: float, 
         came = [sum(edges[i][j] / degree[j] * w[j] for j in range(n) if degree[j]) for i in range(n)]
         w = [damping * came[i] + (1 - damping) * preference[i] for i in range(n)]
     return w
+
+
+def below_per_group(starts: list[int], keys: list[int], bounds: list[int], key: bytes) -> list[int]:
+    drawn = []
+    for g, number in enumerate(keys):
+        words = chacha_words(key, number, 64)
+        drawn += [below(words, bounds[row]) for row in range(starts[g], starts[g + 1])]
+    return drawn
+
+
+def posterior_mean(noisy: list[int], support: list[int], scale: float, steps: int) -> list[float]:
+    """Of numbers with discrete Laplace noise, under the prior on `support` that EM fits to them from half on zero."""
+    prior = [0.5 if v == 0 else 0.5 / (len(support) - 1) for v in support]
+    for _ in range(steps + 1):
+        chances = []
+        for x in noisy:
+            joint = [p * math.exp(-abs(x - v) / scale) for v, p in zip(support, prior, strict=True)]
+            chances.append([j / sum(joint) for j in joint])
+        prior = [sum(c[k] for c in chances) / len(noisy) for k in range(len(support))]
+    return [sum(v * c for v, c in zip(support, row, strict=True)) for row in chances]

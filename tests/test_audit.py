@@ -16,7 +16,7 @@ from recveil.audit import audit, neighbours, person, toy
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
-from recveil.mechanism import Public, Synthesis
+from recveil.mechanism import Drawn, Public, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.noise import draw, laplace
 from recveil.randomness import Source
@@ -46,12 +46,12 @@ class Favourites(Synthesis):
         noisy = counts + draw(laplace(1 / Fraction(self.epsilon * self.noise_for)), len(counts), source)
         return {"items": np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)}
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         item = np.repeat(np.arange(len(public.items), dtype=np.int32), published[0]["items"])
         if not len(item):
             raise RecveilError("no rows")
         user = np.arange(len(item), dtype=np.int32)
-        return Interactions(user, item, pl.Series(user), public.items)
+        return Drawn(Interactions(user, item, pl.Series(user), public.items))
 
 
 HONEST = Favourites()

@@ -68,12 +68,13 @@ class Law:
     def pmf(self, x: Ints) -> NDArray[np.float64]:
         """Probabilities in floating point: for de-noising and tests, never for drawing."""
         reach = np.arange(self.start or 0, self.end(48))
-        weight = np.exp(-self._exponents(reach))
+        weight = np.exp(-self.exponents(reach))
         total = weight.sum() if not self.signed else 2 * weight.sum() - 1
-        found = np.exp(-self._exponents(np.abs(x))) / total
+        found = np.exp(-self.exponents(np.abs(x))) / total
         return found if self.signed else np.where(x >= (self.start or 0), found, 0.0)
 
-    def _exponents(self, x: Ints) -> NDArray[np.float64]:
+    def exponents(self, x: Ints) -> NDArray[np.float64]:
+        """`exponent` of many values in floating point: for de-noising and tests, never for drawing."""
         first, size, at = float(self.start or 0), float(self.size), x.astype(np.float64)
         return (at - first) / size if self.kind == "laplace" else (at * at - first**2) / (2 * size)
 

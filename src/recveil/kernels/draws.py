@@ -1,4 +1,4 @@
-"""Draws from a discrete law given by integer weights, uniform ones, and Laplace noise; a keyed stream per group."""
+"""Draws from a discrete law given by integer weights, and Laplace noise; one keyed stream per group of rows."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ def laplace_per_group(
 
 @njit(cache=True, parallel=True)
 def below_per_group(
-    starts: NDArray[np.int64], keys: NDArray[np.uint64], sizes: NDArray[np.int64], key: NDArray[np.uint64]
+    starts: NDArray[np.int64], keys: NDArray[np.uint64], bounds: NDArray[np.int64], key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """For every row a uniform integer below the size of its group, from the group's own stream."""
+    """For every row an integer in [0, bound of the row), exactly uniform, from the group's own stream."""
     drawn = np.empty(starts[-1], dtype=np.int64)
     for g in prange(len(starts) - 1):
+        if starts[g] == starts[g + 1]:
+            continue
         s = stream(key, keys[g])
         for row in range(starts[g], starts[g + 1]):
-            drawn[row] = below(s, sizes[g])
+            drawn[row] = below(s, bounds[row])
     return drawn

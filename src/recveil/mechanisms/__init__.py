@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_post_tags import DpPostTags
 from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
@@ -17,7 +19,9 @@ from recveil.mechanisms.tag_suppression import TagSuppression
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
+        DpPostTags,
         DpStreams,
+        DpTags,
         LaplaceRatings,
         Mask,
         MBRW,

@@ -226,5 +226,5 @@ def _added(
     pairs = np.unique(rows.user * np.int64(rows.n_items) + rows.item)
     first = np.searchsorted(pairs, np.arange(rows.n_users + 1) * np.int64(rows.n_items))
     starts = np.searchsorted(user, np.arange(rows.n_users + 1))
-    which = first[user] + below_per_group(starts, keys, np.diff(first), key)
+    which = first[user] + below_per_group(starts, keys, np.diff(first)[user], key)
     return user.astype(np.int32), (pairs[which] % rows.n_items).astype(np.int32), best[rank, topic], topic
