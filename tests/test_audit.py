@@ -13,7 +13,7 @@ import pytest
 
 from recveil.attacks.epsilon import judge, lower_bound
 from recveil.audit import audit, neighbours, person, toy
-from recveil.data import Interactions
+from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.mechanism import Drawn, Public, Synthesis
@@ -104,6 +104,13 @@ def test_delta_is_respected() -> None:
     look = lambda answer: {"answer": answer, "one": answer == 1}  # noqa: E731
     assert lower_bound(leaky, (1, 0), look, runs=2000, delta=0.1).lower < 0.3
     assert lower_bound(leaky, (1, 0), look, runs=2000, delta=0.0).lower > 2
+
+
+def test_neighbours_differ_in_one_tag_of_a_post() -> None:
+    data = from_ids(pl.Series([1, 2]), pl.Series([1, 2]), tag=pl.Series(["a", "b"]))
+    one, other = (side.frame() for side in neighbours(data, person(data), "tag"))
+    assert one.select("user", "item").equals(other.select("user", "item"))
+    assert (one["tag"] != other["tag"]).sum() == 1
 
 
 @pytest.mark.parametrize(("unit", "rows"), [("user", 4), ("session", 4), ("record", 1), ("bit", 1)])

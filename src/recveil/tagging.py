@@ -70,7 +70,7 @@ def draw_tags(tables: TagTables, public: Public, k: float, source: Source) -> Dr
 
 
 def _posts(item_tag: sparse.csr_array, k: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """The tags of each item dealt to as many posts as its most frequent tag needs; posts dealt to people."""
+    """The tags of each item dealt to as many posts as its most frequent tag needs; posts dealt to people in turn."""
     cells = item_tag.tocoo()
     times = _systematic(k * cells.data, rng)
     item, tag = (np.repeat(axis, times).astype(np.int64) for axis in (cells.row, cells.col))
@@ -79,9 +79,10 @@ def _posts(item_tag: sparse.csr_array, k: float, rng: np.random.Generator) -> tu
     np.maximum.at(most, cells.row, times)
     posts = np.maximum(most, -(-total // POST))
     turn = np.arange(len(item)) - (np.cumsum(total) - total)[item]
-    post = (np.cumsum(posts) - posts)[item] + turn % np.maximum(posts, 1)[item]
-    owner = rng.permutation(int(posts.sum())) // PROFILE
-    return owner[post], item, tag
+    first, shuffled = np.zeros_like(posts), rng.permutation(len(posts))
+    first[shuffled] = np.cumsum(posts[shuffled]) - posts[shuffled]
+    people = -(-int(posts.sum()) // PROFILE)  # in turn: nobody gets the same item twice
+    return (first[item] + turn % np.maximum(posts, 1)[item]) % max(people, 1), item, tag
 
 
 def _matched(
