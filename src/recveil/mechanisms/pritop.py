@@ -127,19 +127,27 @@ class PriTop(Masking):
         return Rows((distinct(chunk),))
 
     def plan(self, counts: Rows, source: Source) -> PrivateTopics:
+        seed = int(source.derive("model").words(1)[0] >> np.uint64(1))
+        rows = distinct(counts.whole())
+        return self.noised(gibbs(rows, self.topics, self.sweeps, self._alpha, self.beta, seed), source)
+
+    def noised(self, model: Topics, source: Source) -> PrivateTopics:
+        """Steps 2 and 3 of the paper: noise on the counts of the model, and a topic for every record."""
         from recveil.kernels.topics import draw_topics
 
-        rows = distinct(counts.whole())
-        alpha = 50 / self.topics if self.alpha is None else self.alpha
-        seed = int(source.derive("model").words(1)[0] >> np.uint64(1))
-        model = gibbs(rows, self.topics, self.sweeps, alpha, self.beta, seed)
+        rows = model.rows
         of_topic, of_resource = model.tag_counts.sum(axis=0), model.resource_counts.sum(axis=1, keepdims=True)
         tags, by_tag = self._noisy(model.tag_counts, of_topic, self.beta, rows.n_tags, source.derive("tags"))
-        _, by_item = self._noisy(model.resource_counts, of_resource, alpha, self.topics, source.derive("resources"))
+        resources = source.derive("resources")
+        _, by_item = self._noisy(model.resource_counts, of_resource, self._alpha, self.topics, resources)
         key = source.derive("topics").key()
         topic = draw_topics(rows.starts("user"), rows.keys("user"), rows.item, tag_codes(rows), by_item, by_tag, key)
         laws = tags / tags.sum(axis=1, keepdims=True)
         return PrivateTopics(Topics(rows, topic, self.topics), model, by_tag, laws)
+
+    @property
+    def _alpha(self) -> float:
+        return 50 / self.topics if self.alpha is None else self.alpha
 
     def _noisy(self, counts: Ints, totals: Ints, prior: float, sides: int, source: Source) -> tuple[Floats, Floats]:
         """Counts with noise and prior, and the probabilities that they make over their totals."""
