@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-_BLOCK = 32  # preferences spread together: each edge is read once for all of them, and two blocks stay in the cache
+_BLOCK = 64  # preferences spread together: each edge is read once for all of them
 
 
 @njit(cache=True)
