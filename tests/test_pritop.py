@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from recveil.audit import audit
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.intervals import clopper_pearson
@@ -179,6 +180,11 @@ def test_audit_a_tag_of_one_person_tells_that_her_record_exists(world: Interacti
     gone = int(alone[seen[0]][0])
     without = _pritop(once.take(once.tag != gone), 0).data
     assert not without.tags.is_in([once.tags[gone]]).any()
+
+
+def test_the_general_audit_exceeds_the_claim() -> None:
+    found = audit(PriTop(topics=3, sweeps=5), runs=200, seed=1)
+    assert found.verdict == "exceeded" and found.bound.lower > 1
 
 
 def test_audit_every_released_link_is_a_true_post(world: Interactions) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import naive
 import numpy as np
@@ -19,7 +21,7 @@ from recveil.metrics.tags import divergence, judge, measured, recalls, semantic_
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
 from recveil.splits import leave_one_post_out
-from recveil.triples import Tables, distinct, posts, tables
+from recveil.triples import Tables, distinct, folded, posts, tables
 
 
 def tagged(rows: list[tuple[int, int, str]]) -> Interactions:
@@ -50,8 +52,22 @@ def test_triples_are_counted_once() -> None:
 
 
 def test_triples_need_tags() -> None:
-    with pytest.raises(RecveilError, match="tag column"):
-        distinct(from_ids(pl.Series([1]), pl.Series([1])))
+    bare = from_ids(pl.Series([1]), pl.Series([1]))
+    for attempt in (distinct, posts, tables, folded):
+        with pytest.raises(RecveilError, match="tag column"):
+            attempt(bare)
+
+
+def test_tags_are_folded_only_if_asked(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    data = tagged([(1, 1, "Jazz"), (1, 2, " jazz"), (2, 1, "STRASSE"), (2, 2, "straße"), (2, 3, "Ἀθήνα")])
+    assert list(folded(data).tags) == ["jazz", "strasse", "ἀθήνα"]
+    assert folded(data).frame()["tag"].to_list() == ["jazz", "jazz", "strasse", "strasse", "ἀθήνα"]
+    data.frame().write_csv(tmp_path / "tags.csv")
+    for option, tags in (((), 5), (("--fold-tags",), 3)):
+        recveil("release", "tags.csv", "--with", "pseudonymise", "-o", f"out{tags}", *option)
+        assert pl.read_parquet(tmp_path / f"out{tags}" / "data.parquet")["tag"].n_unique() == tags
+    done = recveil("release", "sample:films?users=20", "--with", "pseudonymise", "-o", "x", "--fold-tags", code=1)
+    assert done.stderr.strip() == "recveil: tags are needed, and the data have no tag column"
 
 
 def test_the_mixture_is_its_formula_and_takes_tables_of_a_vocabulary() -> None:

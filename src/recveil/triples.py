@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.data import Codes, Floats, Interactions
+from recveil.data import Codes, Floats, Interactions, code
 from recveil.errors import RecveilError
 
 
@@ -61,6 +62,15 @@ def distinct(data: Interactions) -> Interactions:
     return replace(data, rating=None, time=None).take(order[new])
 
 
+def folded(data: Interactions) -> Interactions:
+    """The same rows with tags that differ in case or in spaces around them made one."""
+    tag = tag_codes(data)
+    assert data.tags is not None
+    plain = pl.Series([str(name).strip().casefold() for name in data.tags], dtype=pl.String)
+    codes, names = code(plain)
+    return replace(data, tag=codes[tag], tags=names)
+
+
 def posts(data: Interactions) -> Posts:
     """The posts of some triples, by user and resource."""
     rows = distinct(data)
@@ -88,5 +98,5 @@ def _count(row: Codes, column: Codes, shape: tuple[int, int]) -> sparse.csr_arra
 def tag_codes(data: Interactions) -> Codes:
     """The tag column, which must be there."""
     if data.tag is None:
-        raise RecveilError("triples need a tag column, and the data have none")
+        raise RecveilError("tags are needed, and the data have no tag column")
     return data.tag

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, progress, read_released, say
 from recveil.errors import RecveilError, unknown
 
 _CHOICES = {"format": ("parquet", "csv", "inter", "itemsets"), "time": ("auto", "drop", "order", "keep")}
@@ -19,6 +19,7 @@ def release(
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
     duplicates: Duplicates = "last",
+    fold_tags: FoldTags = False,
     format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
     time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
     holdout: Annotated[
@@ -72,7 +73,7 @@ def release(
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
     else:
-        rows = [read_released(data, columns, duplicates)]
+        rows = [read_released(data, columns, duplicates, fold_tags)]
         if holdout:
             kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
             rows.append(kept)
