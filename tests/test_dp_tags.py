@@ -12,7 +12,7 @@ import naive
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -71,15 +71,14 @@ def everything_kept(data: Interactions) -> tuple[dict[str, Any], ...]:
 @settings(max_examples=40)
 @given(triples, st.tuples(*(st.integers(0, n - 1) for n in SIZES)))
 def test_one_triple_moves_every_table_by_one(mechanism: DpTags, many: list[Any], one: Any) -> None:
-    """L1, exactly; a triple that stands there already, or twice, moves nothing."""
-    with_, without = rows([*many, one, one]), rows([m for m in many if m != one] or [(0, 0, 0)])
-    if one == (0, 0, 0):
-        return
+    """L1, exactly; that it stands there twice changes nothing."""
+    others = [m for m in many if m != one]
+    assume(others)
+    with_, without = rows([*others, one, one]), rows(others)
     for published in ((), everything_kept(with_)):
         counts, fewer = mechanism.count(with_, published), mechanism.count(without, published)
         assert set(counts) == set(fewer)
-        differ = 0 if [m for m in many if m != one] else 1  # the stand-in row for an empty table
-        assert all(abs(counts[name] - fewer[name]).sum() == 1 + differ for name in counts)
+        assert all(abs(counts[name] - fewer[name]).sum() == 1 for name in counts)
 
 
 @settings(max_examples=60)
@@ -101,8 +100,7 @@ def test_one_person_moves_every_query_by_at_most_one(many: list[Any], who: int) 
 def test_one_replaced_tag_moves_tables_by_two(many: list[Any], which: int, tag: int) -> None:
     many = sorted(set(many))
     user, item, _ = many[which % len(many)]
-    if (user, item, tag) in many:
-        return
+    assume((user, item, tag) not in many)
     other = [m for k, m in enumerate(many) if k != which % len(many)] + [(user, item, tag)]
     mechanism = DpPostTags(epsilon=1.0)
     counts, changed = mechanism.count(rows(many)), mechanism.count(rows(other))
@@ -375,7 +373,7 @@ def test_audit_of_releases(spec: str) -> None:
 
 
 def test_audit_of_replaced_tags_finds_much_of_the_response() -> None:
-    found = audit(DpPostTags(epsilon=3.0), runs=150, confidence=0.95, seed=5)
+    found = audit(DpPostTags(epsilon=3.0), runs=100, confidence=0.95, seed=5)
     assert found.guarantee.unit == "tag"
     assert found.verdict == "holds"
 
@@ -401,8 +399,8 @@ def test_audit_of_the_published_statistics(profiles: str) -> None:
                 score += float((abs(above + 1) - abs(above)) / laws[name].size)
         return score
 
-    found = lower_bound(run, pair, lambda score: {"score": score}, runs=1500, confidence=0.99)
-    assert 0.7 < found.lower <= 2.0
+    found = lower_bound(run, pair, lambda score: {"score": score}, runs=1000, confidence=0.99)
+    assert 0.6 < found.lower <= 2.0
 
 
 # --- real data -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, isqrt, log
+from math import ceil, isqrt, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -64,6 +64,12 @@ class Law:
     def bits(self) -> int:
         """Buckets hold 2**bits values."""
         return max(0, ((self.end(48) - (self.start or 0)) // _BUCKETS).bit_length() - 1)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation, or slightly more where it is not far above 1; for de-noising."""
+        size = float(self.size)
+        return sqrt(2) * size if self.kind == "laplace" else sqrt(size)
 
     def pmf(self, x: Ints) -> NDArray[np.float64]:
         """Probabilities in floating point: for de-noising and tests, never for drawing."""

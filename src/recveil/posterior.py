@@ -25,24 +25,25 @@ _FIRST_CLASS, _GROWTH = 512, 2.5
 _ALIKE = 0.05  # rows (columns) whose weights differ by less are alike
 _TILE = 1 << 20
 _STEPS = 300
+_LEVELS = 8  # of a standard deviation
 
 
-def posterior(
-    noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, step: int = 1, least: float = LEAST
-) -> sparse.csr_array:
+def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float = LEAST) -> sparse.csr_array:
     """The expected numbers behind a noisy table; those below `least` are left out.
 
-    rows, columns: positive weights whose product tells which cells to expect the most of. step: numbers that differ by
-    less are taken for the same, as suits noise that is much wider.
+    rows, columns: positive weights whose product tells which cells to expect the most of.
     """
     kinds, row, column = _kinds(rows, columns)
+    step = _step(law)
     low = _level(int(noisy.min()), step)
     n = _level(int(noisy.max()), step) + 1 - low
     counts = np.zeros((int(kinds.max()) + 1, n), dtype=np.int64)
     for part, kind in _tiles(noisy, kinds, row, column):
         place = kind * n + (_level(part.astype(np.int64), step) - low)
         counts += np.bincount(place.ravel(), minlength=counts.size).reshape(counts.shape)
-    means = (step * _means(counts, low, law, step)).astype(np.float32)
+    seen = np.flatnonzero(counts.any(0))
+    means = np.zeros(counts.shape, dtype=np.float32)
+    means[:, seen] = _means(counts[:, seen], seen + low, law, step)
     found, start = [], 0
     for part, kind in _tiles(noisy, kinds, row, column):
         mean = means[kind, _level(part.astype(np.int64), step) - low]
@@ -53,36 +54,38 @@ def posterior(
     return sparse.csr_array((value, (r, c)), shape=noisy.shape)
 
 
-def posterior_list(noisy: NDArray[Any], law: Law, step: int = 1) -> Floats:
-    """The expected counts behind a noisy list, all of whose entries are alike beforehand."""
-    one = np.ones(1)
-    return np.asarray(posterior(noisy[None], one, np.ones(len(noisy)), law, step, 0.0).toarray()[0], dtype=np.float64)
+def posterior_list(noisy: NDArray[Any], law: Law) -> Floats:
+    """The expected numbers behind a noisy list, all of whose entries are alike beforehand."""
+    step = _step(law)
+    levels, which, counts = np.unique(_level(noisy, step), return_inverse=True, return_counts=True)
+    return np.asarray(_means(counts[None], levels, law, step)[0, which])
 
 
-def _means(counts: Ints, low: int, law: Law, step: int) -> Floats:
-    """For each class and level the posterior mean, in units of `step`, under the class's own prior."""
-    seen = np.flatnonzero(counts.any(0))
-    support = _support(int(seen[-1]) + low, law, step)
-    centre = (seen + low) * step
-    exponent = law.exponents(np.abs(centre[:, None] - np.rint(support * step).astype(np.int64)))
+def _means(counts: Ints, levels: Ints, law: Law, step: int) -> Floats:
+    """For each class and level the posterior mean under the class's own prior; counts: classes x levels."""
+    support = _support(int(levels[-1]) * step, law, step)
+    exponent = law.exponents(np.abs(levels[:, None] * step - support))
     likelihood = np.exp(exponent.min(1, keepdims=True) - exponent)
-    start = np.full(len(support), 0.5 / max(len(support) - 1, 1))
+    start = np.full(len(support), 0.5 / (len(support) - 1))
     start[0] = 0.5
     means = np.zeros(counts.shape)
     for kind, numbers in enumerate(counts):
-        joint = likelihood * mixture(likelihood, numbers[seen], start, _STEPS)
-        means[kind, seen] = joint @ support / joint.sum(1)
+        joint = likelihood * mixture(likelihood, numbers, start, _STEPS)
+        means[kind] = joint @ support / joint.sum(1)
     return means
 
 
-def _support(highest: int, law: Law, step: int) -> Floats:
-    """Values that may stand behind a noisy table, in units of `step`: finer than the noise can tell apart."""
-    if step == 1:
-        grown = np.rint(9 * 1.25 ** np.arange(max(1, np.ceil(np.log(max(highest, 9) / 9) / np.log(1.25)) + 2)))
-        return np.unique(np.concatenate([np.arange(9.0), grown]))
-    sigma = float(np.sqrt(float(law.size))) / step
-    grown = 0.02 * sigma * 1.4 ** np.arange(np.ceil(np.log(max(highest / sigma, 1.0) / 0.02) / np.log(1.4)) + 2)
-    return np.concatenate([[0.0], grown])
+def _support(highest: int, law: Law, step: int) -> Ints:
+    """Integers that may stand behind a noisy table: as far apart as the noise, or the need, can tell them."""
+    fine, growth = (9.0, 1.25) if step == 1 else (0.02 * law.deviation, 1.4)
+    many = int(np.ceil(np.log(max(highest, law.deviation, 9) / fine) / np.log(growth))) + 2
+    values = np.concatenate([np.arange(9 if step == 1 else 1), np.rint(fine * growth ** np.arange(many))])
+    return np.unique(values.astype(np.int64))
+
+
+def _step(law: Law) -> int:
+    """Numbers that differ by less are taken for the same: a part of the noise, or one."""
+    return max(1, int(law.deviation / _LEVELS))
 
 
 def _kinds(rows: Floats, columns: Floats) -> tuple[Ints, Ints, Ints]:

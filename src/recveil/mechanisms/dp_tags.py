@@ -40,7 +40,6 @@ TAGS, ITEMS = (0.6, 1500), (0.3, 4000)  # at user level: the share of the thresh
 MOST_CELLS = 2**28
 _FINE = 10**6  # scales are multiples of its inverse, rounded up
 _TILE = 1 << 20
-_LEVELS = 8  # of a standard deviation, in which noisy numbers are told apart at user level
 
 
 class Sums(dict[str, Any]):
@@ -197,11 +196,11 @@ class DpTags(Synthesis):
             user_tag = expected(second["user_tag"], first["user"], columns, laws["user_tag"])
             user_tag = _spread(user_tag, np.arange(len(first["user"])), tags, (len(first["user"]), n_tags))
         totals = np.zeros(n_tags)  # of tags that stand out: the names of others are nobody's business
-        totals[tags] = posterior_list(first["tag"], laws["tag"], _step(laws["tag"]))[tags] / one
+        totals[tags] = posterior_list(first["tag"], laws["tag"])[tags] / one
         return TagTables(
             _spread(item_tag, items, tags, (len(first["item"]), n_tags)),
             totals,
-            posterior_list(first["item"], laws["item"], _step(laws["item"])) / one,
+            posterior_list(first["item"], laws["item"]) / one,
             user_tag,
         )
 
@@ -242,9 +241,7 @@ def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[A
 
 def expected(noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1) -> sparse.csr_array:
     """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person."""
-    found = posterior(
-        noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, _step(law), LEAST * one
-    )  # fmt: skip
+    found = posterior(noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, LEAST * one)
     found.data /= np.float32(one)
     return found
 
@@ -252,11 +249,6 @@ def expected(noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int 
 def _largest(noisy: Ints, threshold: float, fewest: int, most: int) -> Ints:
     above = int(np.count_nonzero(noisy > threshold))
     return np.sort(np.argsort(-noisy, kind="stable")[: min(max(above, fewest), most)])
-
-
-def _step(law: Law) -> int:
-    """How far numbers must differ to be told apart: one, or a part of the deviation of wide noise."""
-    return 1 if law.kind == "laplace" else max(1, int(sqrt(law.size) / _LEVELS))
 
 
 def _cells(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> sparse.csr_array:
