@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.intervals import paired_t
 from recveil.kernels.folkrank import spread
+from recveil.measurement import trial
 from recveil.metrics.tags import divergence, judge, measured, recalls, semantic_loss
+from recveil.metrics.tags import tags as metric
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
-from recveil.splits import leave_one_post_out
+from recveil.samples import sample
+from recveil.splits import horizontal, leave_one_post_out
 from recveil.triples import Tables, distinct, folded, posts, tables
 
 
@@ -174,6 +178,33 @@ def test_the_paired_t_test_is_the_usual_one() -> None:
     assert paired_t([2, 3], [1, 2])[:2] == (np.inf, 0.0)
     with pytest.raises(RecveilError, match="two people"):
         paired_t([1], [2])
+
+
+def test_tags_permuted_across_posts_add_nothing_to_ones_own_history() -> None:
+    train, people = (part.compact() for part in horizontal(sample("tags?users=200"), 0.75, np.random.default_rng(0)))
+    subject = trial(train, replace(train, tag=np.random.default_rng(1).permutation(train.tag)), holdout=people)
+    found = {
+        (m.name, m.params["referee"], m.params.get("trained_on")): m
+        for m in metric(subject, rng())
+        if m.params["n"] == 10
+    }
+    for referee in ("mixture", "folkrank"):
+        real, useless = (found["tag recall", referee, source] for source in ("real", "release"))
+        assert useless.high < real.low
+    assert found["tag lift", "mixture", None].high < 0.1
+    assert found["tag recall", "popularity", "real"].high < found["tag recall", "own history", "real"].low
+    assert all(m.n == people.n_users for m in found.values())  # everybody has two posts
+
+
+def test_a_release_without_tags_is_said_to_be_one() -> None:
+    train, people = (part.compact() for part in horizontal(sample("tags?users=40"), 0.5, np.random.default_rng(0)))
+    with pytest.raises(RecveilError, match="the release has no tags"):
+        metric(trial(train, replace(train, tag=None, tags=None), holdout=people), rng())
+    assert metric(trial(train, train), rng()) == []
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 @pytest.mark.data
