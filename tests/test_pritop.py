@@ -259,6 +259,13 @@ def test_a_user_with_one_post_and_tags_in_any_script() -> None:
     assert set(made.data.tags) <= set(tags)
 
 
+def test_the_command_promises_nothing(recveil: Callable[..., Any]) -> None:
+    done = recveil("release", "sample:tags?users=60", "--with", "pritop:topics=5,sweeps=5", "-o", "out")
+    assert "guarantee (refuted)" in done.stdout
+    assert "is protected" not in done.stdout + done.stderr
+    recveil("verify", "out")
+
+
 def test_a_missing_extra_is_one_line(recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     done = recveil("release", "sample:tags?users=50", "--with", "pritop:topics=5", "-o", "out", code=1)

@@ -98,7 +98,7 @@ def release(
     promise = manifest["guarantee"]
     if "observed" in (promise["given"] or ""):
         say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
-    if spread is not None and promise["unit"] in ("record", "tag"):
+    if spread is not None and promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
         say(in_records(spread, promise["epsilon"]))
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
