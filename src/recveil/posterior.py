@@ -28,7 +28,7 @@ _STEPS = 300
 _LEVELS = 8  # of a standard deviation
 
 
-def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float = LEAST) -> sparse.csr_array:
+def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float) -> sparse.csr_array:
     """The expected numbers behind a noisy table; those below `least` are left out.
 
     rows, columns: positive weights whose product tells which cells to expect the most of.
