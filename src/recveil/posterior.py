@@ -20,7 +20,6 @@ from recveil.noise import Law
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEAST = 0.01  # expected counts below it are left out of tables
 _FIRST_CLASS, _GROWTH = 512, 2.5
 _ALIKE = 0.05  # rows (columns) whose weights differ by less are alike
 _TILE = 1 << 20
