@@ -325,21 +325,28 @@ def fold_in(
     return u
 
 
-def skip(words: list[int], k: int) -> int:
-    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`."""
+def skip(words: list[int], held: list[int], k: int) -> int:
+    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`, each in two
+    halves, of which the lower is `held` for the next time."""
     chance = [1 - Fraction(2**32 - k, 2**32) ** (i + 1) for i in range(64)]
-    used = [words.pop(0)]
-    if any(int(c * 2**64) == used[0] for c in chance):
-        used += [words.pop(0) for _ in range(31)]
-    u = sum(Fraction(w, 2 ** (64 * (n + 1))) for n, w in enumerate(used))
+    if held:
+        used = [held.pop()]
+    else:
+        word = words.pop(0)
+        used = [word >> 32]
+        held.append(word & (2**32 - 1))
+    if any(int(c * 2**32) == used[0] for c in chance):
+        used += [half for word in (words.pop(0) for _ in range(32)) for half in (word >> 32, word & (2**32 - 1))]
+    u = sum(Fraction(w, 2 ** (32 * (n + 1))) for n, w in enumerate(used[:64]))
     return next((i for i, c in enumerate(chance) if u < c), 64)
 
 
 def flip_profile(profile: list[int], m: int, k: int, words: list[int]) -> list[int]:
     """The items of a profile over m items after every bit was flipped with probability k / 2^32."""
     flipped, cell = set(), 0
+    held: list[int] = []
     while True:
-        step = skip(words, k)
+        step = skip(words, held, k)
         cell += step
         if cell >= m:
             return sorted(set(profile) ^ flipped)

@@ -30,21 +30,21 @@ class Figures:
             for at, v in zip(range(len(values)) if over is None else over, values, strict=True)
         ]
         chart = extra("altair").Chart(pl.DataFrame(rows, schema=["curve", "x", "y"], orient="row"))
-        self._save(name, chart.mark_line(), x, y, color="curve:N")
+        self._save(name, chart.mark_line(point=over is not None), x, y, color=_legend("curve"))
 
-    def histogram(self, name: str, values: Mapping[str, Floats], x: str) -> None:
-        """How often values fall into each of 25 equal classes, as shares, one line a sample."""
+    def histogram(self, name: str, values: Mapping[str, Floats], x: str, classes: int = 25) -> None:
+        """How often values fall into each of so many equal classes, as shares, one line a sample."""
         if self.folder is None:
             return
         pooled = np.concatenate(list(values.values()))
-        edges = np.histogram_bin_edges(pooled, 25)
+        edges = np.histogram_bin_edges(pooled, classes)
         rows = [
             (sample, float(edge), float(n) / len(each))
             for sample, each in values.items()
             for edge, n in zip(edges, np.histogram(each, edges)[0], strict=False)
         ]
         chart = extra("altair").Chart(pl.DataFrame(rows, schema=["sample", "x", "y"], orient="row"))
-        self._save(name, chart.mark_line(interpolate="step-after"), x, "share", color="sample:N")
+        self._save(name, chart.mark_line(interpolate="step-after"), x, "share", color=_legend("sample"))
 
     def grid(self, name: str, values: Floats, what: str) -> None:
         """[m, l] as colours."""
@@ -74,3 +74,8 @@ class Figures:
         alt = extra("altair")
         drawn = chart.encode(x=alt.X(fields[0], title=x), y=alt.Y(fields[1], title=y), color=color)
         self.chart(name, drawn.properties(width=480, height=320, title=name))
+
+
+def _legend(field: str) -> Any:
+    alt = extra("altair")
+    return alt.Color(f"{field}:N", title=None, legend=alt.Legend(labelLimit=0))

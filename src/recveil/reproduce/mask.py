@@ -135,7 +135,14 @@ def _movielens(
             found.setdefault((reading, p), []).append(overlap(truth[reading.score, reading.minsup], lists))
         step()
     means = {key: [float(o.mean()) for o in draws] for key, draws in found.items()}
-    _draw(draw, name.partition(" (")[0], choice, found, [r for r in readings if r.minsup], theirs)
+    _draw(
+        draw,
+        "_".join(name.partition(" (")[0].lower().split()),
+        choice,
+        found,
+        [r for r in readings if r.minsup],
+        theirs,
+    )
     return [
         *([_chosen(choice, published, name)] if published else []),
         _interior(choice, name),
@@ -157,10 +164,10 @@ def _draw(
     """The curve from which p is chosen; the overlap over p; how many users have which overlap. Readings with minsup."""
     if draw.folder is None:
         return
-    draw.chart(f"{name}: choice of p", curve_chart(choice))
+    draw.chart(f"mask_{name}_choice_of_p", curve_chart(choice))
     over = sorted({at for _, at in found if at != HALF})
     overlaps = {str(r): np.array([np.mean([o.mean() for o in found[r, at]]) for at in over]) for r in readings}
-    draw.lines(f"{name}: figure 3", overlaps, "p", "overlap with the unperturbed system, %", over)
+    draw.lines(f"mask_{name}_figure_3", overlaps, "p", "overlap with the unperturbed system, %", over)
     draw.histogram(
         f"{name}: figure 4, p = {p:g}", {str(r): np.concatenate(found[r, p]) for r in readings}, "overlap, %"
     )
