@@ -155,11 +155,11 @@ def test_posterior_of_nothing_is_nothing_and_of_much_is_much() -> None:
     law = laplace(Fraction(10, 9))
     true = np.zeros((400, 200), dtype=np.int64)
     ones = np.ones(400), np.ones(200)
-    empty = posterior(true + draw(law, true.size, seeded(1)).reshape(true.shape), *ones, law)
+    empty = posterior(true + draw(law, true.size, seeded(1)).reshape(true.shape), *ones, law, 0.01)
     assert empty.sum() < 0.02 * true.size
     true[:, :4] = 12
     weights = np.r_[np.full(4, 9.0), np.ones(196)]
-    found = posterior(true + draw(law, true.size, seeded(2)).reshape(true.shape), ones[0], weights, law).toarray()
+    found = posterior(true + draw(law, true.size, seeded(2)).reshape(true.shape), ones[0], weights, law, 0.01).toarray()
     assert found[:, :4].mean() == pytest.approx(12, rel=0.05)
     assert abs(found - true).mean() < 0.05  # the noise itself is off by one
 
@@ -167,9 +167,9 @@ def test_posterior_of_nothing_is_nothing_and_of_much_is_much() -> None:
 def test_posterior_does_not_depend_on_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     noisy = np.random.default_rng(3).integers(-3, 9, (90, 30))
     weights = np.linspace(1, 50, 90), np.linspace(1, 9, 30)
-    whole = posterior(noisy, *weights, laplace(2))
+    whole = posterior(noisy, *weights, laplace(2), 0.01)
     monkeypatch.setattr("recveil.posterior._TILE", 100)
-    assert (posterior(noisy, *weights, laplace(2)) != whole).nnz == 0
+    assert (posterior(noisy, *weights, laplace(2), 0.01) != whole).nnz == 0
 
 
 # --- randomised response -------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from recveil.noise import Law
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEAST = 0.01  # expected counts below it are left out of tables
 _FIRST_CLASS, _GROWTH = 512, 2.5
 _ALIKE = 0.05  # rows (columns) whose weights differ by less are alike
 _TILE = 1 << 20
@@ -28,7 +27,7 @@ _STEPS = 300
 _LEVELS = 8  # of a standard deviation
 
 
-def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float = LEAST) -> sparse.csr_array:
+def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float) -> sparse.csr_array:
     """The expected numbers behind a noisy table; those below `least` are left out.
 
     rows, columns: positive weights whose product tells which cells to expect the most of.

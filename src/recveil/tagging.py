@@ -121,4 +121,4 @@ def _frame(table: sparse.csr_array, **ids: pl.Series) -> pl.DataFrame:
     cells = table.tocoo()
     axes = dict(zip(ids, (cells.row, cells.col)[-len(ids) :], strict=True))
     columns = {name: ids[name].gather(axis).alias(name) for name, axis in axes.items()}
-    return pl.DataFrame(columns | {"count": np.round(cells.data.astype(np.float32), 3)})
+    return pl.DataFrame(columns | {"count": np.round(cells.data.astype(np.float32), 4)})

@@ -17,7 +17,7 @@ from recveil.data import Interactions, concat
 from recveil.guarantee import Guarantee
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
-from recveil.mechanisms.dp_tags import Sums, expected, noisy_table, scale, vocabulary
+from recveil.mechanisms.dp_tags import LEAST_OF_USERS, Sums, expected, noisy_table, scale, vocabulary
 from recveil.noise import draw, laplace
 from recveil.posterior import posterior_list
 from recveil.randomness import Source
@@ -79,7 +79,7 @@ class DpPostTags(Masking):
         for name, table in counts.items():
             rows = np.asarray(table.sum(1)).ravel()  # public: how many tags each person gave, and each item got
             seen = noisy_table(table[:, tags], laws[name], source.derive(name))
-            found[name] = expected(seen, rows, noisy[tags], laws[name])
+            found[name] = expected(seen, rows, noisy[tags], laws[name], least=LEAST_OF_USERS)
         return Tables(found["item_tag"], found["user_tag"], posterior_list(noisy, laws["tag"]), tags.astype(np.int32))
 
     def mask(self, chunk: Interactions, plan: Tables, source: Source) -> Masked:

@@ -23,7 +23,7 @@ from recveil.guarantee import Guarantee
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.noise import Law, draw, gaussian, laplace
-from recveil.posterior import LEAST, posterior, posterior_list
+from recveil.posterior import posterior, posterior_list
 from recveil.randomness import Source
 from recveil.tagging import TagTables, draw_tags
 from recveil.triples import distinct
@@ -37,6 +37,7 @@ SHARES = {  # of the budget: epsilon at record level, rho at user level
     ("user", "local"): {"tag": 6, "item": 6, "item_tag": 88},
 }  # in hundredths
 TAGS, ITEMS = (0.6, 1500), (0.3, 4000)  # at user level: the share of the threshold, and how many at most
+LEAST_OF_USERS = 0.001  # people have few tags, so that smaller expectations tell them apart
 MOST_CELLS = 2**28
 _FINE = 10**6  # scales are multiples of its inverse, rounded up
 _TILE = 1 << 20
@@ -193,7 +194,7 @@ class DpTags(Synthesis):
         item_tag = expected(second["item_tag"], first["item"][items], columns, laws["item_tag"], one)
         user_tag = None
         if self.knows_users:
-            user_tag = expected(second["user_tag"], first["user"], columns, laws["user_tag"])
+            user_tag = expected(second["user_tag"], first["user"], columns, laws["user_tag"], least=LEAST_OF_USERS)
             user_tag = _spread(user_tag, np.arange(len(first["user"])), tags, (len(first["user"]), n_tags))
         totals = np.zeros(n_tags)  # of tags that stand out: the names of others are nobody's business
         totals[tags] = posterior_list(first["tag"], laws["tag"])[tags] / one
@@ -239,9 +240,14 @@ def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[A
     return np.concatenate(parts)
 
 
-def expected(noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1) -> sparse.csr_array:
-    """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person."""
-    found = posterior(noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, LEAST * one)
+def expected(
+    noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1, least: float = 0.01
+) -> sparse.csr_array:
+    """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person.
+
+    Expected counts below `least` are left out.
+    """
+    found = posterior(noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, least * one)
     found.data /= np.float32(one)
     return found
 
