@@ -1,7 +1,7 @@
 """PriTop (private topic-based tagging release): every published number beside ours, on HetRec MovieLens and Last.fm.
 
-The paper's formulas are partly lost and some steps are not told; docs/pritop.md has the readings. About ten minutes on
-one core.
+The paper's formulas are partly lost and some steps are not told; docs/pritop.md has the readings. The whole takes about
+six minutes on one core, by estimate from a part of it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _figure_2(chosen: Set, found: Found) -> list[Claim]:
     return [
         Claim(
             where, "recall@10 of PriTop at epsilon 1", chosen.recall, value,
-            "not available" if chosen.recall is None else _agrees(chosen.recall, low, high), low, high,
+            "beside the paper" if chosen.recall is None else _agrees(chosen.recall, low, high), low, high,
             f"{ONE_DRAW} On the original {ten:.4f}. Only {found.kept:.2%} of a user's tags stay as they were: at "
             f"epsilon 1 step 5 weighs all tags of a topic alike, up to a factor of 1.13. Other readings: {shown}.",
         ),
