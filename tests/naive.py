@@ -710,3 +710,78 @@ def laplace_per_group(starts: list[int], keys: list[int], key: bytes) -> list[fl
             far = -math.log(1.0 - (words[2 * row] >> 11) * 2.0**-53)
             drawn.append(far if words[2 * row + 1] & 1 else -far)
     return drawn
+
+
+def folkrank(edges: list[list[float]], preference: list[float], damping: float, iterations: int) -> list[float]:
+    """Weights after spreading along a symmetric matrix of edge weights, from each node by the shares of its edges."""
+    n = len(edges)
+    degree = [sum(row) for row in edges]
+    w = preference
+    for _ in range(iterations):
+        came = [sum(edges[i][j] / degree[j] * w[j] for j in range(n) if degree[j]) for i in range(n)]
+        w = [damping * came[i] + (1 - damping) * preference[i] for i in range(n)]
+    return w
+
+
+def below_per_group(starts: list[int], keys: list[int], bounds: list[int], key: bytes) -> list[int]:
+    drawn = []
+    for g, number in enumerate(keys):
+        words = chacha_words(key, number, 64)
+        drawn += [below(words, bounds[row]) for row in range(starts[g], starts[g + 1])]
+    return drawn
+
+
+def posterior_mean(noisy: list[int], support: list[int], scale: float, steps: int) -> list[float]:
+    """Of numbers with discrete Laplace noise, under the prior on `support` that EM fits to them from half on zero."""
+    prior = [0.5 if v == 0 else 0.5 / (len(support) - 1) for v in support]
+    for _ in range(steps + 1):
+        chances = []
+        for x in noisy:
+            joint = [p * math.exp(-abs(x - v) / scale) for v, p in zip(support, prior, strict=True)]
+            chances.append([j / sum(joint) for j in joint])
+        prior = [sum(c[k] for c in chances) / len(noisy) for k in range(len(support))]
+    return [sum(v * c for v, c in zip(support, row, strict=True)) for row in chances]
+
+
+def draw_topics(starts: list[int], keys: list[int], laws: list[list[float]], key: bytes) -> list[int]:
+    """For every row a topic, from the stream of its group; laws[row] need not add up to one."""
+    drawn = []
+    for begin, end, number in zip(starts[:-1], starts[1:], keys, strict=True):
+        words = chacha_words(key, number, end - begin)
+        for row in range(begin, end):
+            rest = uniform(words) * sum(laws[row])
+            cumulated = [sum(laws[row][: k + 1]) for k in range(len(laws[row]))]
+            drawn.append(next((k for k, c in enumerate(cumulated) if rest < c), len(cumulated) - 1))
+    return drawn
+
+
+def divergence(a: list[float], b: list[float]) -> float:
+    """Jensen-Shannon, in bits."""
+
+    def against(p: list[float]) -> float:
+        return sum(x * math.log2(2 * x / (y + z)) for x, y, z in zip(p, a, b, strict=True) if x > 0)
+
+    return (against(a) + against(b)) / 2
+
+
+def draw_tags(
+    starts: list[int],
+    keys: list[int],
+    rows: list[tuple[int, int]],
+    candidates: list[list[int]],
+    laws: list[list[float]],
+    sharpness: float,
+    key: bytes,
+) -> list[int]:
+    """For every row (topic, tag) a candidate of the topic, alike ones more often; -1 where there is none."""
+    drawn = []
+    for begin, end, number in zip(starts[:-1], starts[1:], keys, strict=True):
+        words = chacha_words(key, number, 40 * (end - begin))
+        for topic, tag in rows[begin:end]:
+            found = -1
+            while candidates[topic] and found < 0:
+                c = candidates[topic][below(words, len(candidates[topic]))]
+                if uniform(words) < math.exp(-sharpness * divergence(laws[tag], laws[c])):
+                    found = c
+            drawn.append(found)
+    return drawn

@@ -13,10 +13,10 @@ import pytest
 
 from recveil.attacks.epsilon import judge, lower_bound
 from recveil.audit import audit, neighbours, person, toy
-from recveil.data import Interactions
+from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
-from recveil.mechanism import Public, Synthesis
+from recveil.mechanism import Drawn, Public, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.noise import draw, laplace
 from recveil.randomness import Source
@@ -46,12 +46,12 @@ class Favourites(Synthesis):
         noisy = counts + draw(laplace(1 / Fraction(self.epsilon * self.noise_for)), len(counts), source)
         return {"items": np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)}
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         item = np.repeat(np.arange(len(public.items), dtype=np.int32), published[0]["items"])
         if not len(item):
             raise RecveilError("no rows")
         user = np.arange(len(item), dtype=np.int32)
-        return Interactions(user, item, pl.Series(user), public.items)
+        return Drawn(Interactions(user, item, pl.Series(user), public.items))
 
 
 HONEST = Favourites()
@@ -104,6 +104,13 @@ def test_delta_is_respected() -> None:
     look = lambda answer: {"answer": answer, "one": answer == 1}  # noqa: E731
     assert lower_bound(leaky, (1, 0), look, runs=2000, delta=0.1).lower < 0.3
     assert lower_bound(leaky, (1, 0), look, runs=2000, delta=0.0).lower > 2
+
+
+def test_neighbours_differ_in_one_tag_of_a_post() -> None:
+    data = from_ids(pl.Series([1, 2]), pl.Series([1, 2]), tag=pl.Series(["a", "b"]))
+    one, other = (side.frame() for side in neighbours(data, person(data), "tag"))
+    assert one.select("user", "item").equals(other.select("user", "item"))
+    assert (one["tag"] != other["tag"]).sum() == 1
 
 
 @pytest.mark.parametrize(("unit", "rows"), [("user", 4), ("session", 4), ("record", 1), ("bit", 1)])

@@ -17,7 +17,14 @@ from recveil.release import release
 from recveil.spec import parse, text
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
-REQUIRED: dict[str, str] = {"dp-streams": "epsilon=8,delta=0.001", "shuffle-nnn": "k=10"}
+REQUIRED: dict[str, str] = {
+    "dp-post-tags": "epsilon=2",
+    "dp-streams": "epsilon=8,delta=0.001",
+    "dp-tags": "epsilon=2",
+    "pritop": "topics=4,sweeps=20",
+    "shuffle-nnn": "k=10",
+    "tag-suppression": "topics=4,sweeps=20",
+}
 
 
 def mechanism(name: str) -> Mechanism:

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
 
-from recveil.data import Interactions, from_ids
+from recveil.data import Interactions, concat, from_ids
 from recveil.measurement import Measurement, Trial, measure
 from recveil.metrics import METRICS
 from recveil.metrics.agreement import Scores, agreement, kendall
@@ -27,6 +27,7 @@ from recveil.recommenders.popular import MostPopular
 from recveil.samples import sample
 from recveil.splits import both
 
+BASELINES = ("most-popular", "own history", "popularity")
 QUICK = [RANKERS[name] for name in ("item-knn", "user-knn", "ease")]
 
 
@@ -49,7 +50,12 @@ def films() -> Trial:
 
 @pytest.fixture(scope="module")
 def unchanged(films: Trial) -> dict[str, list[Measurement]]:
-    return {name: measure(films, {name: METRICS[name]}, 3) for name in METRICS}
+    parts = both(sample("tags?users=200"), 0.75, 0.5, np.random.default_rng(0))
+    copy = parts.train.take(np.arange(len(parts.train)))
+    tagged = Trial(
+        parts.train, copy, holdout=concat([parts.query, parts.result]).compact().over_items(parts.train.items)
+    )
+    return {name: measure(tagged if name == "tags" else films, {name: METRICS[name]}, 3) for name in METRICS}
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
@@ -59,13 +65,14 @@ def test_a_metric_is_best_where_nothing_was_changed(name: str, unchanged: dict[s
     best = {"lift": 1.0, "damage": 0.0, "agreement": 1.0, "latent": 1.0, "popularity": 1.0}
     best |= {"DS rows": 1.0, "CVS rows": 1.0, "session length": 0.0, "repeat rate": 0.0}
     best |= {"hiding": 0.0, "hiding per user": 0.0, "users with nothing hidden": 1.0, "user mean correlation": 1.0}
+    best |= {"tag lift": 1.0}
     by_source: dict[tuple[object, ...], set[float]] = {}
     for m in found:
         assert m.low <= m.value <= m.high and m.n > 0
         if m.name in best:
             assert m.value == pytest.approx(best[m.name], abs=1e-9)
-        if "trained_on" in m.params and m.params["referee"] != "most-popular":
-            by_source.setdefault((m.name, m.params["referee"]), set()).add(m.value)
+        if "trained_on" in m.params and m.params["referee"] not in BASELINES:
+            by_source.setdefault((m.name, m.params["referee"], m.params.get("n")), set()).add(m.value)
     assert all(len(values) == 1 for values in by_source.values())  # the release's value is the real one
 
 

@@ -47,11 +47,21 @@ PURPOSE = {
     ),
     "pritop": "For comparison with its paper only: the published guarantee does not hold.",
     "tag-suppression": "A baseline for tags: leaves out a share of them and promises nothing.",
-    "dp-tags": "For publication of tags: denoised tables with a proof, and triples drawn from them.",
+    "dp-tags": (
+        "For publication of tags: denoised tables with a proof per tag assignment (or per person), and posts drawn "
+        "from them; best mixed with each person's own tags on her device."
+    ),
+    "dp-post-tags": (
+        "For tags on posts that are public anyway: real posts with randomised tags. Each can be denied, with a proof."
+    ),
     "microaggregation": "For small groups of alike people: each value stands for at least k persons.",
     "laplace-ratings": "A baseline: noise on the values alone; who rated what stays readable.",
 }
-REQUIRED = {"dp-streams": ":epsilon=4,delta=1e-6"}  # parameters without a default, for a first look
+REQUIRED = {
+    "dp-streams": ":epsilon=4,delta=1e-6",
+    "dp-tags": ":epsilon=4",
+    "dp-post-tags": ":epsilon=4",
+}  # parameters without a default, for a first look
 _KINDS = {  # what a mechanism is made for, where that is narrower than what it can run on
     "mbrw": ("clicks", "sessions", "ratings"),
     "dp-streams": ("clicks", "sessions", "ratings"),

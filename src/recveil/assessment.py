@@ -40,6 +40,7 @@ def assess(data: Interactions, *, seed: int = 0, known: tuple[int, ...] | None =
         "riskiest_items": [{"item": data.items[int(i)], "people": int(people[i])} for i in rarest],
         "items_of_one_person": int(np.count_nonzero(people == 1)),
         "items_of_few": int(np.count_nonzero(people < FEW)),
+        "rows_per_person": contributions(data),
         "warnings": warnings(data),
     }
     found["words"] = _words(found, curve)
@@ -65,6 +66,23 @@ def riskiest(subject: Trial, rng: np.random.Generator, *, known: int = 4, top: i
     people, success = exposure(subject, rng, known=known)
     first = np.lexsort((people, -success))[:top]
     return [{"user": subject.train.users[int(people[k])], "known": known, "success": float(success[k])} for k in first]
+
+
+def contributions(data: Interactions) -> dict[str, float]:
+    """How many rows the people have: a promise about one row is that many times weaker for a person."""
+    number = np.bincount(data.user, minlength=data.n_users)
+    number = number[number > 0]
+    shares = {"median": 0.5, "most": 0.9, "largest": 1.0}
+    return {name: float(np.quantile(number, share, method="higher")) for name, share in shares.items()}
+
+
+def in_records(spread: dict[str, float], epsilon: float) -> str:
+    """What a promise about one record means for people with many; for the owner's eyes, never part of a bundle."""
+    median, most, largest = (f"{spread[name]:,.0f}" for name in ("median", "most", "largest"))
+    return (
+        f"for you alone: a person with k rows is protected with k times epsilon {epsilon:g}; k is {median} in the "
+        f"median, at most {most} for nine in ten, {largest} for the busiest"
+    )
 
 
 def warnings(data: Interactions) -> list[str]:
@@ -115,6 +133,12 @@ def _words(found: dict[str, Any], curve: list[Measurement]) -> list[str]:
         f"{found['items_of_one_person']:,} of {found['items']:,} items belong to one person alone, "
         f"{found['items_of_few']:,} to fewer than {FEW}"
     )
+    if found["kind"] == "tags":
+        number = {name: f"{k:,.0f}" for name, k in found["rows_per_person"].items()}
+        said.append(
+            f"a person has {number['median']} tags in the median, nine in ten have at most {number['most']}, the "
+            f"busiest has {number['largest']}: a promise about one tag is that many times weaker for the person"
+        )
     sure = [r for r in found["riskiest_users"] if r["success"] > 0.99]
     if found["riskiest_users"]:
         said.append(

@@ -16,6 +16,7 @@ import polars as pl
 
 from recveil import spec
 from recveil.attacks.epsilon import Bound, lower_bound
+from recveil.catalogue import Catalogue
 from recveil.data import Interactions, concat, from_ids
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
@@ -84,11 +85,12 @@ def audit(
     """A lower confidence bound on a mechanism's epsilon, from `runs` releases of each of two neighbouring data sets."""
     data = toy(mechanism) if data is None else data
     mechanism.fits(data)
-    public = Public(data.kind, data.unit, data.items, data.tags, True)
+    public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
     promise = mechanism.guarantee(public)
     canary = person(data)
     pair = neighbours(data, canary, promise.unit)
-    catalogue = concat([data, canary]).items
+    whole = concat([data, canary])
+    catalogue = Catalogue(whole.items, whole.tags, whole.users)
 
     def run(rows: Interactions, number: int) -> Interactions | None:
         try:
@@ -130,7 +132,11 @@ def neighbours(data: Interactions, canary: Interactions, unit: str | None) -> tu
     whole = concat([data, canary])
     if unit in (None, "user", "session"):
         return whole, data
-    if unit in ("record", "bit", "tag"):
+    if unit == "tag" and data.tags is not None:
+        tags = pl.Series([*canary.frame()["tag"][:-1], data.tags[0]])  # the last one replaced
+        other = from_ids(canary.frame()["user"], canary.frame()["item"], canary.rating, canary.time, tags, canary.unit)
+        return whole, concat([data, other])
+    if unit in ("record", "bit"):
         return whole, concat([data, canary.take(np.arange(_LENGTH - 1))])
     if unit == "rating" and canary.rating is not None and data.rating is not None:
         lowest = np.append(canary.rating[:-1], data.rating.min())

@@ -6,9 +6,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from recveil.guarantee import Guarantee
 from recveil.release import Release
 
 Format = Literal["parquet", "csv", "inter", "itemsets"]
-MANIFEST, CARD = "manifest.json", "README.md"
+MANIFEST, CARD, TABLES = "manifest.json", "README.md", "tables"
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Bundle:
 
     data: Interactions
     manifest: dict[str, Any]
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -56,7 +57,11 @@ def save(release: Release, directory: str | Path, *, format: Format = "parquet",
         write(release.data, data, format=format, time="order" if release.time == "order" else "time")
         manifest = _manifest(release)
         (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
-        manifest["files"] = [_entry(part / name) for name in (data.name, CARD)]
+        for name, table in release.tables.items():
+            (part / TABLES).mkdir(exist_ok=True)
+            table.write_parquet(part / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
+        names = [data.name, CARD, *(f"{TABLES}/{name}.parquet" for name in release.tables)]
+        manifest["files"] = [_entry(part, name) for name in names]
         (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return manifest
 
@@ -67,7 +72,9 @@ def load(directory: str | Path) -> Bundle:
     data = read(Path(directory) / manifest["files"][0]["name"], duplicates="all")
     if (len(data), data.n_users, data.n_items) != (manifest["rows"], manifest["users"], manifest["items"]):
         raise BrokenBundleError(f"{directory}: the data do not have the rows, users and items that the manifest states")
-    return Bundle(data, manifest)
+    names = [Path(entry["name"]) for entry in manifest["files"][1:]]
+    tables = {name.stem: pl.read_parquet(Path(directory) / name) for name in names if name.parts[0] == TABLES}
+    return Bundle(data, manifest, tables)
 
 
 def verify(directory: str | Path) -> dict[str, Any]:
@@ -137,8 +144,9 @@ def _manifest(release: Release) -> dict[str, Any]:
     }
 
 
-def _entry(path: Path) -> dict[str, Any]:
-    return {"name": path.name, "sha256": _digest(path), "bytes": path.stat().st_size}
+def _entry(directory: Path, name: str) -> dict[str, Any]:
+    path = directory / name
+    return {"name": name, "sha256": _digest(path), "bytes": path.stat().st_size}
 
 
 def _digest(path: Path) -> str:
@@ -158,7 +166,7 @@ def _whole(directory: Path) -> Iterator[Path]:
         try:
             part.mkdir()
             yield part
-            for file in part.iterdir():
+            for file in filter(Path.is_file, part.rglob("*")):
                 with file.open("rb") as handle:
                     os.fsync(handle.fileno())
             if directory.exists():

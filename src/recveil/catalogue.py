@@ -1,28 +1,61 @@
-"""The public catalogue: item ids that exist whether or not anybody touched them."""
+"""The public catalogue: ids that exist whether or not anybody touched them; of items, and perhaps of tags and users."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from recveil.data import Interactions
 from recveil.errors import RecveilError
 
+_LISTS = ("item", "tag", "user")
 
-def read_catalogue(path: str | Path) -> pl.Series:
-    """Item ids from a file with one id a line (a header `item` is skipped) or a parquet with a column `item`."""
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Public lists of ids; a list that is not given is taken from the data."""
+
+    items: pl.Series | None = None
+    tags: pl.Series | None = None
+    users: pl.Series | None = None
+
+    def lists(self) -> tuple[str, ...]:
+        """Which lists were given beside that of items."""
+        return tuple(name for name in ("tags", "users") if getattr(self, name) is not None)
+
+    def over(self, data: Interactions, users: bool = False) -> Interactions:
+        """The rows whose items and tags (users) stand in the lists, coded over all of them."""
+        for name in ("items", "tags", *["users"] * users):
+            ids, known = getattr(self, name), getattr(data, name)
+            if ids is None or known is None:
+                continue
+            data = getattr(data, f"over_{name}")(ids.cast(known.dtype, strict=False).drop_nulls().unique().sort())
+            if not len(data):
+                raise RecveilError(f"no {name.removesuffix('s')} of the data stands in the catalogue")
+        return data
+
+
+def read_catalogue(path: str | Path) -> Catalogue:
+    """Item ids, one a line (a header `item` is skipped); or a parquet with columns item, tag, user: each is a list of
+    its own, filled up with nulls where another one is longer.
+    """
     path = Path(path)
     try:
         if path.suffix == ".parquet":
             frame = pl.read_parquet(path)
-            if "item" not in frame.columns:
-                raise RecveilError(f"{path}: a catalogue needs a column item; it has {', '.join(frame.columns)}")
-            ids = frame["item"].drop_nulls()
+            if not set(_LISTS) & set(frame.columns):
+                raise RecveilError(
+                    f"{path}: a catalogue needs a column item, tag or user; it has {', '.join(frame.columns)}"
+                )
+            lists = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
         else:
             lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-            ids = pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)
+            lists = {"items": pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)}
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         raise RecveilError(f"{path} cannot be read as a catalogue: {str(error).splitlines()[0]}") from None
-    if not len(ids):
-        raise RecveilError(f"{path}: the catalogue is empty")
-    return ids
+    for ids in lists.values():
+        if not len(ids):
+            raise RecveilError(f"{path}: the catalogue is empty")
+    return Catalogue(**lists)

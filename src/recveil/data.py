@@ -175,17 +175,29 @@ class Interactions:
 
     def over_items(self, items: pl.Series) -> Interactions:
         """The rows whose items stand in `items` (sorted ids), coded over all of it."""
-        if items is self.items or items.equals(self.items):
+        return self._over("item", items)
+
+    def over_tags(self, tags: pl.Series) -> Interactions:
+        """The rows whose tags stand in `tags` (sorted ids), coded over all of it."""
+        return self._over("tag", tags)
+
+    def over_users(self, users: pl.Series) -> Interactions:
+        """The rows whose users stand in `users` (sorted ids), coded over all of it."""
+        return self._over("user", users)
+
+    def _over(self, column: Literal["user", "item", "tag"], ids: pl.Series) -> Interactions:
+        known: pl.Series = getattr(self, f"{column}s")
+        if ids is known or ids.equals(known):
             return self
-        where = pl.DataFrame({"id": self.items}).join(
-            pl.DataFrame({"id": items, "code": np.arange(len(items), dtype=np.int32)}),
+        where = pl.DataFrame({"id": known}).join(
+            pl.DataFrame({"id": ids, "code": np.arange(len(ids), dtype=np.int32)}),
             on="id",
             how="left",
             maintain_order="left",
         )["code"]
-        new = where.fill_null(-1).to_numpy()[self.item]
-        known = self if not where.null_count() else self.take(new >= 0)
-        return replace(known, item=new[new >= 0], items=items)
+        new = where.fill_null(-1).to_numpy()[getattr(self, column)]
+        rows = self if not where.null_count() else self.take(new >= 0)
+        return replace(rows, **{column: new[new >= 0], f"{column}s": ids})
 
     # --- views ------------------------------------------------------------------------------------------------
 

@@ -123,24 +123,34 @@ def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0
     spread = 1 + _VARIANCES
     likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
     below = 0.5 * erfc(-hidden[0] / np.sqrt(2 * spread))
-    weight = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
+    start = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
+    joint = likelihood * mixture(np.vstack([likelihood, below]), np.append(counts, hidden[1]), start, steps)
+    return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
+
+
+def mixture(likelihood: Floats, counts: NDArray[np.int64], weight: Floats, steps: int) -> Floats:
+    """Weights of the columns of a likelihood that explain best how often each of its rows was seen, by EM."""
     for _ in range(steps):
         joint = likelihood * weight
         share = joint / joint.sum(1, keepdims=True)
-        found = counts @ share + hidden[1] * below * weight / (below @ weight)
-        weight = np.maximum(found / (counts.sum() + hidden[1]), 1e-12)
-    joint = likelihood * weight
-    return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
+        weight = np.maximum(counts @ share / max(counts.sum(), 1), 1e-12)
+    return weight
+
+
+def class_ends(n: int, first: int, growth: float) -> list[int]:
+    """Where classes of n cells end, the last one apart: `first` cells, then `growth` times as many, and so on."""
+    ends: list[int] = []
+    end, size = first, float(first)
+    while end < n:
+        ends.append(end)
+        size *= growth
+        end += int(size)
+    return ends
 
 
 def classes(prior: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Classes of cells by their prior, largest first: 256 cells, three times as many, and so on."""
-    ends: list[int] = []
-    end, size = _FIRST_BIN, _FIRST_BIN
-    while end < len(prior):
-        ends.append(end)
-        size *= _GROWTH
-        end += size
+    ends = class_ends(len(prior), _FIRST_BIN, _GROWTH)
     if not ends:
         return np.zeros(len(prior), dtype=np.int64)
     places = len(prior) - np.array(ends)

@@ -123,6 +123,22 @@ def paired_difference(
     return bootstrap_mean(a - b, rng, repeats=repeats, confidence=confidence)
 
 
+def paired_t(ours: ArrayLike, theirs: ArrayLike) -> tuple[float, float, int]:
+    """Student's t of the paired differences, its two-sided p, and the degrees of freedom.
+
+    Where all differences are alike, t is infinite, or 0 if there are none.
+    """
+    from scipy.stats import t as student
+
+    difference = _column(ours) - _column(theirs)
+    n = len(difference)
+    if n < 2:
+        raise RecveilError("a t-test needs two people at least")
+    mean, error = float(difference.mean()), float(difference.std(ddof=1)) / n**0.5
+    value = mean / error if error else float(np.copysign(np.inf, mean)) if mean else 0.0
+    return value, float(2 * student.sf(abs(value), n - 1)), n - 1
+
+
 def paired_ratio(
     numerator: ArrayLike,
     denominator: ArrayLike,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.data import By, Interactions, Kind
+from recveil.data import By, Interactions, Kind, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.randomness import Source
@@ -62,6 +62,8 @@ class Public:
     items: pl.Series  # the catalogue, or the observed items where none was given
     tags: pl.Series | None
     catalogue: bool  # whether the catalogue was given as public input
+    lists: tuple[str, ...] = ()  # what else was: tags, users
+    users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,19 @@ class Masked:
     notes: Mapping[str, int] = field(default_factory=dict)  # counts for the manifest, added up over chunks
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The rows themselves as the counts of a chunk, where no smaller statistic would do; they add with `+`."""
+
+    parts: tuple[Interactions, ...]
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(self.parts + other.parts)
+
+    def whole(self) -> Interactions:
+        return concat(self.parts)
+
+
 class Masking(Mechanism):
     """count(chunk) -> counts that add with `+`; plan(counts); mask(chunk, plan, source) -> Masked.
 
@@ -126,6 +141,18 @@ class Masking(Mechanism):
     def mask(self, chunk: Interactions, plan: Any, source: Source) -> Masked: ...
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Rows drawn from published statistics, and tables to publish beside them, whose column `user` holds codes.
+
+    origin: the public ids that the released users stand for, where they stand for anybody.
+    """
+
+    rows: Interactions
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    origin: pl.Series | None = None
+
+
 class Synthesis(Mechanism):
     """Rounds of count and publish, then draw. `published` grows by one entry each round: named arrays.
 
@@ -134,6 +161,11 @@ class Synthesis(Mechanism):
 
     rounds: ClassVar[int] = 1
     drawing: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether it takes the list of users to be public."""
+        return False
 
     @abstractmethod
     def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
@@ -144,7 +176,7 @@ class Synthesis(Mechanism):
         """The round's statistics with noise: the only thing that later steps see."""
 
     @abstractmethod
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         """Released rows from published statistics and public facts alone."""
 
 

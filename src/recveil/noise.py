@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, isqrt, log
+from math import ceil, isqrt, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -65,15 +65,22 @@ class Law:
         """Buckets hold 2**bits values."""
         return max(0, ((self.end(48) - (self.start or 0)) // _BUCKETS).bit_length() - 1)
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation, or slightly more where it is not far above 1; for de-noising."""
+        size = float(self.size)
+        return sqrt(2) * size if self.kind == "laplace" else sqrt(size)
+
     def pmf(self, x: Ints) -> NDArray[np.float64]:
         """Probabilities in floating point: for de-noising and tests, never for drawing."""
         reach = np.arange(self.start or 0, self.end(48))
-        weight = np.exp(-self._exponents(reach))
+        weight = np.exp(-self.exponents(reach))
         total = weight.sum() if not self.signed else 2 * weight.sum() - 1
-        found = np.exp(-self._exponents(np.abs(x))) / total
+        found = np.exp(-self.exponents(np.abs(x))) / total
         return found if self.signed else np.where(x >= (self.start or 0), found, 0.0)
 
-    def _exponents(self, x: Ints) -> NDArray[np.float64]:
+    def exponents(self, x: Ints) -> NDArray[np.float64]:
+        """`exponent` of many values in floating point: for de-noising and tests, never for drawing."""
         first, size, at = float(self.start or 0), float(self.size), x.astype(np.float64)
         return (at - first) / size if self.kind == "laplace" else (at * at - first**2) / (2 * size)
 

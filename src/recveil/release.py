@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recveil.catalogue import Catalogue
 from recveil.data import Interactions
 from recveil.engines import local
 from recveil.errors import RecveilError
@@ -46,6 +47,7 @@ class Release:
     notes: Mapping[str, Any] = field(default_factory=dict)
     id_map: pl.DataFrame | None = field(default=None, repr=False)
     published: Published | None = field(default=None, repr=False)
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
 
 
 def release(
@@ -54,14 +56,14 @@ def release(
     *,
     seed: int | None = None,
     time: Time = "auto",
-    catalogue: pl.Series | None = None,
+    catalogue: Catalogue | pl.Series | None = None,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
 ) -> Release:
     """Protect data with a mechanism.
 
     Without a seed, all randomness comes from the operating system and is forgotten. With one, the release is an
     experiment and marked so. `time`: drop it, reduce it to each person's order, or keep it; auto keeps the order of
-    clicks and sessions and drops the time of ratings and tags. `catalogue`: the public list of item ids.
+    clicks and sessions and drops the time of ratings and tags. `catalogue`: public lists of ids, or that of items.
     """
     if not len(data):
         raise RecveilError("there are no rows to release")
@@ -70,9 +72,13 @@ def release(
         raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
-    if catalogue is not None:
-        data = over_catalogue(data, catalogue)
-    public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
+    given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
+    knows_users = isinstance(mechanism, Synthesis) and mechanism.knows_users
+    data = given.over(data, knows_users)
+    public = Public(
+        data.kind, data.unit, data.items, data.tags, given.items is not None, given.lists(),
+        data.users if knows_users else None,
+    )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
     assert isinstance(mechanism, Masking)
@@ -111,11 +117,16 @@ def draw(published: Published, *, seed: int | None = None, time: Time = "auto") 
 
 def _drawn(published: Published, chance: Source, time: Time) -> Release:
     mechanism = published.mechanism
-    rows = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
-    rows, _ = _tokens(rows, None, chance.derive("tokens"))
+    drawn = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
+    rows, tokens = _tokens(drawn.rows, drawn.origin, chance.derive("tokens"))
     seeded = published.seeded or chance.seeded
-    made = _finish(rows, mechanism, published.public, seeded, time, {}, None)
-    return replace(made, published=published)
+    id_map = None if drawn.origin is None else pl.DataFrame({"original": drawn.origin, "released": tokens})
+    made = _finish(rows, mechanism, published.public, seeded, time, {}, id_map)
+    tables = {
+        name: table.with_columns(user=tokens.gather(table["user"])).sort("user") if "user" in table.columns else table
+        for name, table in drawn.tables.items()
+    }
+    return replace(made, published=published, tables=tables)
 
 
 def _finish(
@@ -135,14 +146,6 @@ def _finish(
     promise = mechanism.guarantee(public)
     rows = _canonical(rows, kept).compact()
     return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
-
-
-def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
-    """The rows whose items stand in the public catalogue, coded over all of it."""
-    known = data.over_items(catalogue.cast(data.items.dtype, strict=False).drop_nulls().unique().sort())
-    if not len(known):
-        raise RecveilError("no item of the data stands in the catalogue")
-    return known
 
 
 def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Tick) -> tuple[Mechanism, Masked]:

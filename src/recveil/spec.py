@@ -11,6 +11,8 @@ from recveil.errors import RecveilError, unknown
 from recveil.mechanism import Mechanism
 from recveil.mechanisms import MECHANISMS
 
+# A mode that is a mechanism of its own, because it sees rows where the others do not.
+_MODES = {("dp-tags", "unit=tag"): "dp-post-tags"}
 _OUTSIDE_BRACKETS = re.compile(r",(?![^(]*\))")
 
 
@@ -20,13 +22,17 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
     Parameters that are not given are those of `otherwise`, where it is the same mechanism, else their defaults.
     """
     name, _, text = spec.strip().partition(":")
+    parts = [part.strip() for part in _OUTSIDE_BRACKETS.split(text) if part]
+    for mode in [part for part in parts if (name, part) in _MODES]:
+        parts.remove(mode)
+        name = _MODES[name, mode]
     if name not in MECHANISMS:
         raise unknown("mechanism", name, MECHANISMS)
     mechanism = MECHANISMS[name]
     known = {f.name: f for f in fields(mechanism)}
     hints = get_type_hints(mechanism)
     given: dict[str, Any] = {}
-    for part in filter(None, _OUTSIDE_BRACKETS.split(text)):
+    for part in parts:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
             raise RecveilError(f"{name}: write parameters as name=value, not {part!r}")

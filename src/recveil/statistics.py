@@ -28,6 +28,7 @@ def save_statistics(published: Published, path: str | Path) -> None:
         "kind": public.kind,
         "unit": public.unit,
         "catalogue": public.catalogue,
+        "lists": public.lists,
         "items": public.items.to_list(),
         "tags": None if public.tags is None else public.tags.to_list(),
         "seeded": published.seeded,
@@ -70,7 +71,14 @@ def load_statistics(path: str | Path) -> Published:
         mechanism = spec.parse(header["mechanism"])
         assert isinstance(mechanism, Synthesis)
         tags = None if header["tags"] is None else pl.Series(header["tags"])
-        public = Public(header["kind"], header["unit"], pl.Series(header["items"]), tags, header["catalogue"])
+        public = Public(
+            header["kind"],
+            header["unit"],
+            pl.Series(header["items"]),
+            tags,
+            header["catalogue"],
+            tuple(header.get("lists", ())),
+        )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))
     except (OSError, ValueError, KeyError, AssertionError, zipfile.BadZipFile):
         raise RecveilError(f"{path} cannot be read as published statistics") from None

@@ -57,6 +57,7 @@ EXTRAS = {
     "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
     "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
     "spark": ("pyspark",),
+    "tags": ("tomotopy",),
 }
 
 

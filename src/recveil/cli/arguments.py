@@ -20,28 +20,35 @@ Columns = Annotated[
 Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
+FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")
 ]
 
 
-def read_data(data: str, columns: str | None = None) -> Interactions:
+def read_data(data: str, columns: str | None = None, fold_tags: bool = False) -> Interactions:
     """DATA as given on the command line, with all its rows."""
     if data.startswith("sample:"):
         from recveil.samples import sample
 
-        return sample(data.removeprefix("sample:"))
-    from recveil.formats import parse_columns, read
+        rows = sample(data.removeprefix("sample:"))
+    else:
+        from recveil.formats import parse_columns, read
 
-    return read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
+        rows = read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
+    if fold_tags:
+        from recveil.triples import folded
+
+        rows = folded(rows)
+    return rows
 
 
-def read_released(data: str, columns: str | None, duplicates: str) -> Interactions:
+def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:
     """DATA with repeated pairs settled; says on standard error how many there were."""
     from recveil.formats import deduplicate
 
-    rows = read_data(data, columns)
+    rows = read_data(data, columns, fold_tags)
     kept = deduplicate(rows, duplicates)  # type: ignore[arg-type]
     if len(kept) < len(rows):
         say(f"{len(rows) - len(kept):,} repeated rows left out (kept: the {duplicates} of each)")

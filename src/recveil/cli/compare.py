@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, progress, read_released, say
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def compare(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
     duplicates: Duplicates = "last",
+    fold_tags: FoldTags = False,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -51,7 +52,7 @@ def compare(
 
     plan = Plan(seed or 0, holdout, splits, quick, tuple(only.split(",")) if only else None)
     chosen = measures(plan)
-    rows = read_released(data, columns, duplicates)
+    rows = read_released(data, columns, duplicates, fold_tags)
     mechanisms = check(rows, with_)
     say(f"{len(mechanisms)} mechanisms, {len(chosen)} measures: {estimate(rows, mechanisms, chosen, plan)} at most")
     with progress("comparing", len(mechanisms) * (len(chosen) + 1)) as tick:

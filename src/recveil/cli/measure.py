@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, progress, read_data
+from recveil.cli.arguments import Columns, Data, FoldTags, Json, Seed, answer, progress, read_data
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def measure(
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
+    fold_tags: FoldTags = False,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -50,13 +51,13 @@ def measure(
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
     measures = select(names, known=levels, items=items, ratings=ratings)
-    rows = read_data(data, columns)
+    rows = read_data(data, columns, fold_tags)
     release = load(bundle)
     with progress("measuring", len(measures)) as tick:
         found = measure_release(
             rows,
             release.data,
-            holdout=read_data(holdout) if holdout else None,
+            holdout=read_data(holdout, fold_tags=fold_tags) if holdout else None,
             id_map=read_map(id_map) if id_map else None,
             measures=measures,
             seed=secrets.randbits(63) if seed is None else seed,

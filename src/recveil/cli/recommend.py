@@ -141,8 +141,8 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
 
 
 def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
+    from recveil.catalogue import Catalogue
     from recveil.mechanisms.dp_streams import DpStreams
-    from recveil.release import over_catalogue
     from recveil.spec import text
     from recveil.statistics import spent
     from recveil.streams import similarity, top_items
@@ -156,7 +156,7 @@ def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
         raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
     published = wish.published or _published(data, mechanism, wish)
     tables = mechanism.tables(published.rounds)
-    people = over_catalogue(data, published.public.items).matrix(binary=True)
+    people = Catalogue(published.public.items).over(data).matrix(binary=True)
     best = top_items(people[:, tables.kept], similarity(tables), tables, wish.top)
     names = published.public.items.gather(tables.kept).to_list()
     if not wish.published:
@@ -170,12 +170,12 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Publishe
     from recveil.catalogue import read_catalogue
     from recveil.mechanism import Public
     from recveil.randomness import source
-    from recveil.release import over_catalogue, publish
+    from recveil.release import publish
 
     data = data.compact()
     if wish.catalogue:
         n = data.n_items
-        data = over_catalogue(data, read_catalogue(wish.catalogue))
+        data = read_catalogue(wish.catalogue).over(data)
         if outside := n - len(data.compact().items):
             say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
     public = Public(data.kind, data.unit, data.items, data.tags, bool(wish.catalogue))

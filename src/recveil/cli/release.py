@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, progress, read_released, say
 from recveil.errors import RecveilError, unknown
 
 _CHOICES = {"format": ("parquet", "csv", "inter", "itemsets"), "time": ("auto", "drop", "order", "keep")}
@@ -19,12 +19,15 @@ def release(
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
     duplicates: Duplicates = "last",
+    fold_tags: FoldTags = False,
     format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
     time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
     holdout: Annotated[
         float, typer.Option(help="A share of people to keep out; written to DIR.holdout.parquet.")
     ] = 0.0,
-    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
+    ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
@@ -57,33 +60,35 @@ def release(
     from recveil.mechanism import Synthesis
 
     draws = isinstance(mechanism, Synthesis)
-    if keep_map and draws:
+    if keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
     if keep_statistics and not draws:
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
     from recveil import ledger as book
+    from recveil.assessment import contributions, in_records
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
     from recveil.randomness import source
-    from recveil.release import draw, over_catalogue
+    from recveil.release import draw
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
-    held = None
+    held, spread = None, None
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
     else:
-        rows = [read_released(data, columns, duplicates)]
+        rows = [read_released(data, columns, duplicates, fold_tags)]
         if holdout:
             kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
             rows.append(kept)
-        items = read_catalogue(catalogue) if catalogue else None
-        if items is not None and (outside := rows[0].n_items - len(over_catalogue(rows[0], items).compact().items)):
-            say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
+        public = read_catalogue(catalogue) if catalogue else None
+        spread = contributions(rows[0])
+        if public is not None and (outside := len(rows[0]) - len(public.over(rows[0]))):
+            say(f"{outside:,} rows with items or tags that do not stand in the catalogue are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
-            made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
+            made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=public, tick=tick)  # type: ignore[arg-type]
     if ledger and not again:
         book.append(ledger, book.entry(made))  # first: a release that is not entered must not exist
     manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
@@ -105,6 +110,10 @@ def release(
         if promising_nothing := book.unpromised(entries):
             say(f"{ledger}: {promising_nothing} releases promise nothing, and no total covers what they gave away")
     promise = manifest["guarantee"]
+    if "observed" in (promise["given"] or ""):
+        say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
+    if spread is not None and promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
+        say(in_records(spread, promise["epsilon"]))
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",

@@ -43,14 +43,21 @@ def _clicks(folder: Path, told: Progress) -> list[Claim]:
     return reproduce(folder, told)
 
 
+def _pritop(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
+    from recveil.reproduce.pritop import reproduce
+
+    return reproduce(folder, told, figures)
+
+
 # Every paper by its short name; each is imported when asked for.
 PAPERS: dict[str, Callable[..., list[Claim]]] = {
     "clicks": _clicks,
     "mask": _mask,
     "mbrw": _mbrw,
+    "pritop": _pritop,
     "shuffle-nnn": _shuffle_nnn,
 }
-DRAWN = ("mask", "mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
+DRAWN = ("mask", "mbrw", "pritop", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
 
 
 def reproduce(

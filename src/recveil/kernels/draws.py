@@ -43,3 +43,18 @@ def laplace_per_group(
             far = -log(1.0 - uniform(s))
             drawn[row] = far if word(s) & np.uint64(1) else -far
     return drawn
+
+
+@njit(cache=True, parallel=True)
+def below_per_group(
+    starts: NDArray[np.int64], keys: NDArray[np.uint64], bounds: NDArray[np.int64], key: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """For every row an integer in [0, bound of the row), exactly uniform, from the group's own stream."""
+    drawn = np.empty(starts[-1], dtype=np.int64)
+    for g in prange(len(starts) - 1):
+        if starts[g] == starts[g + 1]:
+            continue
+        s = stream(key, keys[g])
+        for row in range(starts[g], starts[g + 1]):
+            drawn[row] = below(s, bounds[row])
+    return drawn

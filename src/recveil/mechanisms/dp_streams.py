@@ -17,7 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.kernels.baskets import count_items, count_pairs, list_pairs
-from recveil.mechanism import Public, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.noise import draw, gaussian
 from recveil.randomness import Source
 from recveil.sparse_pairs import Above, Listed, cut, listed, noisy_cells
@@ -191,5 +191,6 @@ class DpStreams(Synthesis):
         G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
         return G + G.T
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
-        return draw_streams(self.tables(published), public, None if self.k == "auto" else int(self.k), source)
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+        k = None if self.k == "auto" else int(self.k)
+        return Drawn(draw_streams(self.tables(published), public, k, source))

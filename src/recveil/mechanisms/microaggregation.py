@@ -10,21 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.data import Interactions, concat
+from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.randomness import Source
-
-
-@dataclass(frozen=True)
-class Everyone:
-    """All profiles. MDAV compares everyone with everyone, so the counts are the rows themselves; they add with `+`."""
-
-    parts: tuple[Interactions, ...]
-
-    def __add__(self, other: Everyone) -> Everyone:
-        return Everyone(self.parts + other.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +68,14 @@ class Microaggregation(Masking):
             "with everyone: a step over the whole data, in one place."
         )
 
-    def count(self, chunk: Interactions) -> Everyone:
-        return Everyone((replace(chunk, time=None, tag=None, tags=None),))
+    def count(self, chunk: Interactions) -> Rows:
+        """All profiles: MDAV compares everyone with everyone."""
+        return Rows((replace(chunk, time=None, tag=None, tags=None),))
 
-    def plan(self, counts: Everyone, source: Source) -> Groups:
+    def plan(self, counts: Rows, source: Source) -> Groups:
         from recveil.kernels.mdav import mdav
 
-        data = _once(concat(counts.parts).compact())
+        data = _once(counts.whole().compact())
         if data.n_users < self.k:
             raise RecveilError(f"microaggregation: parameter k is {self.k}, and there are only {data.n_users} people")
         sign = _signs(data, self.like)

@@ -12,25 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from recveil.data import Floats, Interactions, concat
+from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.randomness import Source
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The ratings of whole items; adds with `+`.
-
-    Statistics of item pairs would be mergeable too, but there are as many as the squares of profile lengths add up to,
-    so the ratings themselves are the smallest thing from which all similarities follow.
-    """
-
-    parts: tuple[Interactions, ...]
-
-    def __add__(self, other: Columns) -> Columns:
-        return Columns(self.parts + other.parts)
 
 
 @dataclass(frozen=True)
@@ -92,12 +78,13 @@ class ShuffleNNN(Masking):
         if len(data) and data.rating.min() == data.rating.max():
             raise RecveilError(f"{self.name} has nothing to shuffle: every rating is {data.rating[0]:g}")
 
-    def count(self, chunk: Interactions) -> Columns:
-        return Columns((replace(chunk, time=None),))
+    def count(self, chunk: Interactions) -> Rows:
+        """Ratings. Statistics of item pairs would be mergeable too, and as many as profile lengths have squares."""
+        return Rows((replace(chunk, time=None),))
 
-    def plan(self, counts: Columns, source: Source) -> pl.Series:
+    def plan(self, counts: Rows, source: Source) -> pl.Series:
         """The ids of the critical items."""
-        return critical(concat(counts.parts), self)
+        return critical(counts.whole(), self)
 
     def mask(self, chunk: Interactions, plan: pl.Series, source: Source) -> Masked:
         from recveil.kernels.shuffles import shuffle_per_group

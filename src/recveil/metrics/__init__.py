@@ -15,6 +15,7 @@ from recveil.metrics.lift import lift
 from recveil.metrics.ranking import ranking
 from recveil.metrics.ratings import ratings
 from recveil.metrics.sequences import sequences
+from recveil.metrics.tags import tags
 
 METRICS: dict[str, Measure] = {
     "lift": lift,
@@ -26,4 +27,5 @@ METRICS: dict[str, Measure] = {
     "hiding": hiding,
     "sequences": sequences,
     "latent": latent,
+    "tags": tags,
 }

@@ -10,7 +10,7 @@ from recveil.measurement import Measurement
 from recveil.report.table import Report
 from recveil.report.verdict import percent
 
-SHARES = ("linkage", "lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
+SHARES = ("linkage", "lift", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
 ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
 SHEETS = {
     "attacks": "What an attacker learns",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Verdict = Literal["reproduced", "compatible", "not reproduced", "contradicted by the paper", "not available"]
+Verdict = Literal[
+    "reproduced", "compatible", "not reproduced", "contradicted by the paper", "not available", "beside the paper"
+]
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,7 @@ class Claim:
 
     reproduced: ours agrees within its interval. compatible: agrees, but so would other readings of the paper.
     not reproduced: it does not come out. contradicted by the paper: its own numbers say otherwise. not available: the
-    data do not exist publicly any more, or the computation is out of reach.
+    data do not exist publicly any more, or the computation is out of reach. beside the paper: ours alone, to compare.
     """
 
     where: str

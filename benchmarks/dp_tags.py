@@ -1,0 +1,118 @@
+"""dp-tags on HetRec data: how long a release takes, and recall of tag suggestions beside their yardsticks.
+
+    python benchmarks/dp_tags.py [DATA] [--seeds N] [--quick]
+
+DATA is a folder with hetrec-lastfm/tags.parquet and hetrec-movielens/tags.parquet (else RECVEIL_DATA). opendp's sampler
+is timed on a small share of the cells in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.assessment import contributions
+from recveil.data import Interactions, from_ids
+from recveil.intervals import bootstrap_mean
+from recveil.mechanism import Public
+from recveil.mechanisms.dp_tags import DpTags
+from recveil.metrics.tags import judge
+from recveil.randomness import entropy, seeded
+from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
+from recveil.release import draw, publish, release
+from recveil.splits import leave_one_post_out
+from recveil.triples import Tables, distinct, tables
+
+MODES = {
+    "record, local": {},
+    "record, central": {"profiles": "central"},
+    "user, local": {"unit": "user", "delta": 1e-5},
+}
+
+
+def timed(what: str, run: Callable[[], Any]) -> Any:
+    begin = time.perf_counter()
+    found = run()
+    print(f"  {what:<42} {time.perf_counter() - begin:7.2f} s")
+    return found
+
+
+def speed(data: Interactions) -> None:
+    import opendp.prelude as dp
+
+    mechanism = DpTags(epsilon=4.0)
+    public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags",))
+    release(data.take(slice(0, 2000)), mechanism)  # kernels are compiled
+    published = timed("tables with exact noise", lambda: publish(data, mechanism, public, entropy()))
+    cells = published.rounds[1]["item_tag"].size
+    timed("posterior means", lambda: mechanism.tables(published.rounds))
+    timed("posterior means and rows", lambda: draw(published))
+    begin = time.perf_counter()
+    timed(f"release, whole ({cells:,} noisy cells)", lambda: release(data, mechanism))
+    ours = time.perf_counter() - begin
+    dp.enable_features("contrib")
+    vectors = dp.vector_domain(dp.atom_domain(T="i64"))
+    peer = dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=float(mechanism.laws()["item_tag"].size))
+    some = 200_000
+    begin = time.perf_counter()
+    peer([0] * some)
+    theirs = (time.perf_counter() - begin) * cells / some
+    print(
+        f"  opendp's noise alone, extrapolated from {some:,} cells: {theirs:.0f} s, {theirs / ours:.0f} times the whole"
+    )
+    print(f"  largest memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
+
+
+def utility(data: Interactions, seeds: int) -> None:
+    train, test = leave_one_post_out(data, np.random.default_rng(1))
+    exact, rng = tables(train), np.random.default_rng(0)
+    spread = contributions(train)
+    print(
+        "  at record level a person with k tags has k times epsilon; k:",
+        ", ".join(f"{n} {k:g}" for n, k in spread.items()),
+    )
+    for model in (Mixture("not private"), OWN_HISTORY, POPULAR):
+        show(model.name, [judge(model.fit(exact), test)[:, 9]], rng)
+    for name, more in MODES.items():
+        for epsilon in (1.0, 4.0):
+            mechanism = DpTags(epsilon=epsilon, **more)  # type: ignore[arg-type]
+            values = []
+            for seed in range(seeds):
+                public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
+                found = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds)
+                known = exact.user if found.user_tag is None else found.user_tag
+                values.append(judge(Mixture().fit(Tables(found.item_tag, known, found.tag)), test)[:, 9])
+            show(f"{name}, epsilon {epsilon:g}", values, rng)
+
+
+def show(name: str, values: list[Any], rng: np.random.Generator) -> None:
+    mean, low, high = bootstrap_mean(np.mean(values, axis=0), rng)
+    spread = f", noise sd {np.std([v.mean() for v in values], ddof=1):.4f}" if len(values) > 1 else ""
+    print(f"  {name:<28} recall@10 {mean:.4f} [{low:.4f}, {high:.4f}] of {len(values[0])} posts{spread}")
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("data", nargs="?", default=os.environ.get("RECVEIL_DATA", "../shared/data"))
+    asked.add_argument("--seeds", type=int, default=3)
+    asked.add_argument("--quick", action="store_true", help="speed alone")
+    wish = asked.parse_args()
+    for name in ("hetrec-lastfm", "hetrec-movielens"):
+        frame = pl.read_parquet(Path(wish.data) / name / "tags.parquet")
+        data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"]))
+        print(f"{name}: {len(data):,} triples, {data.n_users:,} users, {data.n_items:,} items, {data.n_tags:,} tags")
+        speed(data)
+        if not wish.quick:
+            utility(data, wish.seeds)
+
+
+if __name__ == "__main__":
+    main()
