@@ -304,7 +304,7 @@ def test_public_lists_are_given_in_one_file(recveil: Callable[..., Any], tmp_pat
     assert "tag 0" not in set(made.data.frame()["tag"])
     command = ("release", "tags.csv", "--with", "dp-tags:epsilon=4", "-o", "out", "--catalogue", "lists.parquet")
     done = recveil(*command)
-    assert "rows with items or tags that do not stand in the catalogue are left out" in done.stderr
+    assert "1 tags of the data do not stand in the catalogue; their rows are left out" in done.stderr
     with pytest.raises(RecveilError, match="no tag of the data stands in the catalogue"):
         release(data, MODES[0], catalogue=Catalogue(tags=pl.Series(["none"])))
     pl.DataFrame({"film": [1]}).write_parquet(tmp_path / "bad.parquet")

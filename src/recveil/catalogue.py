@@ -31,10 +31,25 @@ class Catalogue:
             ids, known = getattr(self, name), getattr(data, name)
             if ids is None or known is None:
                 continue
-            data = getattr(data, f"over_{name}")(ids.cast(known.dtype, strict=False).drop_nulls().unique().sort())
+            data = getattr(data, f"over_{name}")(_as(ids, known))
             if not len(data):
                 raise RecveilError(f"no {name.removesuffix('s')} of the data stands in the catalogue")
         return data
+
+    def outside(self, data: Interactions) -> dict[str, int]:
+        """How many items and tags of the data do not stand in the lists; nothing where all do."""
+        pairs = {"items": (self.items, data.items), "tags": (self.tags, data.tags)}
+        number = {
+            name: int((~known.is_in(_as(ids, known).implode())).sum())
+            for name, (ids, known) in pairs.items()
+            if ids is not None and known is not None
+        }
+        return {name: n for name, n in number.items() if n}
+
+
+def _as(ids: pl.Series, known: pl.Series) -> pl.Series:
+    """The ids of a list, sorted, in the type of those of the data."""
+    return ids.cast(known.dtype, strict=False).drop_nulls().unique().sort()
 
 
 def read_catalogue(path: str | Path) -> Catalogue:

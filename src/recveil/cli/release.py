@@ -85,8 +85,8 @@ def release(
             rows.append(kept)
         public = read_catalogue(catalogue) if catalogue else None
         spread = contributions(rows[0])
-        if public is not None and (outside := len(rows[0]) - len(public.over(rows[0]))):
-            say(f"{outside:,} rows with items or tags that do not stand in the catalogue are left out")
+        for name, outside in (public.outside(rows[0]) if public else {}).items():
+            say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=public, tick=tick)  # type: ignore[arg-type]
     if ledger and not again:
