@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
@@ -74,11 +75,11 @@ def release(
         data = over_catalogue(data, catalogue)
     public = Public(data.kind, data.unit, data.items, data.tags, catalogue is not None)
     if isinstance(mechanism, Synthesis):
-        return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
+        return drawn(publish(data.canonical(), mechanism, public, chance, tick), chance, time)
     assert isinstance(mechanism, Masking)
-    if not mechanism.reads_time and _time_rule(time, data) == "drop":
+    if not mechanism.reads_time and time_rule(time, data) == "drop":
         data = replace(data, time=None)
-    data = data.grouped(mechanism.by)  # once for both passes
+    data = data.canonical().grouped(mechanism.by)  # once for both passes
     settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
     users = data.users
     del data  # of a large log, no more stands in memory than is needed
@@ -106,10 +107,10 @@ def publish(
 
 def draw(published: Published, *, seed: int | None = None, time: Time = "auto") -> Release:
     """Another release from statistics published before. It spends nothing."""
-    return _drawn(published, source(seed), time)
+    return drawn(published, source(seed), time)
 
 
-def _drawn(published: Published, chance: Source, time: Time) -> Release:
+def drawn(published: Published, chance: Source, time: Time) -> Release:
     mechanism = published.mechanism
     rows = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
     rows, _ = _tokens(rows, None, chance.derive("tokens"))
@@ -129,11 +130,11 @@ def _finish(
 ) -> Release:
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
-    kept = _time_rule(time, rows)
+    kept = time_rule(time, rows)
     if kept == "drop":
         rows = replace(rows, time=None)
     promise = mechanism.guarantee(public)
-    rows = _canonical(rows, kept).compact()
+    rows = canonical(rows, kept).compact()
     return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
 
 
@@ -152,41 +153,34 @@ def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Ti
     return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick)
 
 
-def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
+def time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
     if time != "auto":
         return time
     return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
 def _tokens(rows: Interactions, users: pl.Series | None, chance: Source) -> tuple[Interactions, pl.Series]:
-    """The rows with a random 63-bit token for every user; tokens that name one of the real `users` are drawn again.
+    """The rows with a random 63-bit token for every user; if one comes twice or names a real user, all are drawn again.
 
     People who were drawn are not compared with real ones: that would depend on the data outside the budget.
     """
     real = users.to_numpy() if users is not None and users.dtype == pl.Int64 else None
-    rng = chance.generator()
-    tokens = np.zeros(rows.n_users, dtype=np.int64)
-    open_ = np.arange(rows.n_users)
-    while len(open_):
-        tokens[open_] = rng.integers(0, 2**63, size=len(open_), dtype=np.int64)
-        _, first = np.unique(tokens, return_index=True)
-        again = np.ones(rows.n_users, dtype=bool)
-        again[first] = False
-        if real is not None:
-            again |= np.isin(tokens, real)
-        open_ = np.flatnonzero(again)
-    order = np.argsort(tokens)
+    for attempt in count():
+        tokens = chance.derive(attempt).names(rows.users.to_list())
+        order = np.argsort(tokens)
+        if np.all(np.diff(tokens[order])) and (real is None or not np.isin(tokens, real).any()):
+            break
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return replace(rows, user=rank[rows.user], users=pl.Series(tokens[order])), pl.Series(tokens)
 
 
-def _canonical(rows: Interactions, time: str) -> Interactions:
+def canonical(rows: Interactions, time: str) -> Interactions:
     """Rows in an order that carries nothing but what is meant to be released."""
     if time == "drop":
         keys = [k for k in (rows.rating, rows.tag, rows.item, rows.user) if k is not None]
         return rows.take(np.lexsort(keys))
-    rows = rows.ordered()
+    rows = rows.canonical()
     if time == "keep":
         return rows
     starts = rows.starts("user")
