@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -66,9 +66,7 @@ def release(
     """
     if not len(data):
         raise RecveilError("there are no rows to release")
-    mechanism.fits(data)
-    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
-        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
+    fits(mechanism, data, time)
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     if catalogue is not None:
@@ -95,11 +93,15 @@ def publish(
     public: Public,
     chance: Source,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
+    total: Callable[..., Any] = local.total,
 ) -> Published:
-    """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy."""
+    """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy.
+
+    `total` is that of the engine on which the data are.
+    """
     rounds: tuple[Any, ...] = ()
     for number in range(mechanism.rounds):
-        counts = local.total(data, partial(mechanism.count, published=rounds), "user", tick)
+        counts = total(data, partial(mechanism.count, published=rounds), "user", tick)
         noise = chance.derive(mechanism.name).derive("publish", number)
         rounds = (*rounds, mechanism.publish(counts, rounds, noise))
     return Published(mechanism, public, rounds, chance.seeded)
@@ -111,6 +113,7 @@ def draw(published: Published, *, seed: int | None = None, time: Time = "auto") 
 
 
 def drawn(published: Published, chance: Source, time: Time) -> Release:
+    """A release from published statistics, with this source of chance."""
     mechanism = published.mechanism
     rows = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
     rows, _ = _tokens(rows, None, chance.derive("tokens"))
@@ -138,6 +141,13 @@ def _finish(
     return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
 
 
+def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:
+    """Raise a clear error where the data lack what the mechanism needs, or the wish for times cannot be met."""
+    mechanism.fits(data)
+    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
+        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
+
+
 def over_catalogue(data: Interactions, catalogue: pl.Series) -> Interactions:
     """The rows whose items stand in the public catalogue, coded over all of it."""
     known = data.over_items(catalogue.cast(data.items.dtype, strict=False).drop_nulls().unique().sort())
@@ -154,6 +164,7 @@ def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Ti
 
 
 def time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
+    """What happens to the times of these rows."""
     if time != "auto":
         return time
     return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
