@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import Columns, Data, Duplicates, Engine, Json, Master, Seed, answer, progress, read_released, say
 from recveil.errors import RecveilError, unknown
 
-_CHOICES = {"format": ("parquet", "csv", "inter", "itemsets"), "time": ("auto", "drop", "order", "keep")}
+if TYPE_CHECKING:
+    from recveil.engines.distributed import Made
+    from recveil.mechanism import Mechanism
+
+_CHOICES = {
+    "format": ("parquet", "csv", "inter", "itemsets"),
+    "time": ("auto", "drop", "order", "keep"),
+    "engine": ("local", "spark"),
+}
 
 
 def release(
@@ -31,6 +39,8 @@ def release(
         typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    engine: Engine = "local",
+    master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -38,7 +48,7 @@ def release(
 
     Example: recveil release ratings.csv --with pseudonymise -o out
     """
-    for option, value in (("format", format), ("time", time)):
+    for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
     if keep_map and Path(out).resolve() in (Path(keep_map).resolve(), *Path(keep_map).resolve().parents):
@@ -66,19 +76,27 @@ def release(
     from recveil.splits import holdout_users
 
     held = None
+    items = read_catalogue(catalogue) if catalogue else None
+    made: Any
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
+    elif engine == "spark":
+        if holdout or format != "parquet":
+            what = "--holdout" if holdout else f"--format {format}"
+            raise RecveilError(f"{what} is for --engine local; on Spark all people go into a bundle of parquet files")
+        wishes = {"seed": seed, "time": time, "catalogue": items, "force": force, "keep_map": bool(keep_map)}
+        made = _on_spark(data, columns, duplicates, master, mechanism, out, wishes)
     else:
         rows = [read_released(data, columns, duplicates)]
         if holdout:
             kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
             rows.append(kept)
-        items = read_catalogue(catalogue) if catalogue else None
         if items is not None and (outside := rows[0].n_items - len(over_catalogue(rows[0], items).compact().items)):
             say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
-    manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
+    on_spark = engine == "spark" and not again
+    manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
@@ -98,3 +116,21 @@ def release(
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": out, "manifest": manifest}, lines, as_json)
+
+
+def _on_spark(
+    data: str,
+    columns: str | None,
+    duplicates: str,
+    master: str | None,
+    mechanism: Mechanism,
+    out: str,
+    wishes: dict[str, Any],
+) -> Made:
+    from recveil.engines.distributed import release_table, runs
+    from recveil.engines.session import session
+    from recveil.engines.table import read_table
+
+    runs(mechanism)  # before anything is started
+    with session(master) as spark:
+        return release_table(read_table(spark, data, columns, duplicates), mechanism, out, **wishes)

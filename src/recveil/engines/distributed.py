@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
 from recveil.bundle import may_write, save, save_parts
 from recveil.data import Interactions
-from recveil.engines.plans import PLANS, REWRITES
-from recveil.engines.spark import Batches, Table, arrow, interactions, pieces, rewrite, spark_schema, total
+from recveil.engines.neighbours import critical_items
+from recveil.engines.similar import plan_streams, rewrite_streams
+from recveil.engines.spark import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
 from recveil.engines.table import over_catalogue
 from recveil.errors import RecveilError
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 500_000
 PART_ROWS = 5_000_000  # of one file of the bundle
+
+# Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
+PLANS: dict[str, Callable[..., Any]] = {"mbrw": plan_streams, "shuffle-nnn": critical_items}
+REWRITES: dict[str, Callable[..., Any]] = {"mbrw": rewrite_streams}
 
 
 @dataclass(frozen=True)
@@ -93,24 +98,27 @@ def release_table(
 def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism, DataFrame]:
     """The masked rows, whose tokens are all different and none of them a real user's; kept on the executors' disks."""
     from pyspark import StorageLevel
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     mine = chance.derive(mechanism.name)
-    planned = PLANS.get(mechanism.name)
-    if planned is not None:
-        plan = planned(data, mechanism)
-    else:
-        plan = mechanism.plan(total(data, mechanism.count, mechanism.by), mine.derive("plan"))
-    change = REWRITES.get(mechanism.name, rewrite)
-    mask = partial(mechanism.mask, plan=plan, source=mine.derive("mask"))
+    plan = PLANS.get(mechanism.name, _plan)(data, mechanism, mine.derive("plan"))
+    change = REWRITES.get(mechanism.name, _rewrite)
     for attempt in count():
         tokens = chance.derive("tokens").derive(attempt).names
-        masked = change(data, mask, mechanism.by, tokens, mechanism.dense).persist(StorageLevel.DISK_ONLY)
-        found = masked.agg(F.countDistinct("user").alias("users"), F.countDistinct("token").alias("tokens")).first()
+        masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(StorageLevel.DISK_ONLY)
+        found = masked.agg(fn.countDistinct("user").alias("users"), fn.countDistinct("token").alias("tokens")).first()
         if found["users"] == found["tokens"] and not _names_somebody(masked, data.frame):
             return mechanism.settled(plan), masked
         masked.unpersist()
     raise AssertionError
+
+
+def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
+    return mechanism.plan(total(data, mechanism.count, mechanism.by), chance)
+
+
+def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens: Tokens) -> DataFrame:
+    return rewrite(data, partial(mechanism.mask, plan=plan, source=chance), mechanism.by, tokens, mechanism.dense)
 
 
 def _names_somebody(masked: DataFrame, frame: DataFrame) -> bool:
@@ -122,7 +130,9 @@ def _names_somebody(masked: DataFrame, frame: DataFrame) -> bool:
 
 def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:
     """A release without its rows: their columns, and everything that is said of them."""
-    empty = interactions(pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"}), public.unit)
+    empty = interactions(
+        pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"}), public.unit
+    )
     kept = time_rule(time, empty)
     rows = canonical(replace(empty, time=None) if kept == "drop" else empty, kept)
     notes: Counter[str] = Counter()
@@ -134,17 +144,17 @@ def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bo
 
 def _put(masked: DataFrame, release: Release, part_rows: int, folder: Path) -> dict[str, int]:
     """The released rows as parquet files, one range of tokens each; Spark's own leavings are removed."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     rows = masked.where("notes is null")
     counts = rows.agg(
-        F.count("*").alias("rows"), F.countDistinct("token").alias("users"), F.countDistinct("item").alias("items")
+        fn.count("*").alias("rows"), fn.countDistinct("token").alias("users"), fn.countDistinct("item").alias("items")
     )
     stated: dict[str, int] = counts.first().asDict()
     if not stated["rows"]:
         raise RecveilError(f"{release.mechanism.name} left no rows to release")
     parts = -(-stated["rows"] // part_rows)
-    place = F.shiftright(F.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
+    place = fn.shiftright(fn.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
     like = _columns(release.data, release.time)
     schema = like.to_arrow().schema
 

@@ -21,7 +21,12 @@ from recveil.errors import RecveilError
 REACH = 3.0  # seconds to reach a master
 WORKERS = 30.0  # seconds until a cluster gives us an executor
 JAVA = 17
-_ONE_THREAD = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")  # tasks are the threads
+_ONE_THREAD = (
+    "NUMBA_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+)  # tasks are the threads
 _WISHES = {
     "spark.app.name": "recveil",
     "spark.master": "local[*]",

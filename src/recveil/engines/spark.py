@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 500_000
 CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 _PIECE = 8 << 20  # bytes of counts in one row
+_PLAIN = {pa.large_string(): pa.string(), pa.large_list(pa.int32()): pa.list_(pa.int32())}
 
 Batches = Iterator[pa.RecordBatch]
-Worker = Callable[[Batches], Batches]
+Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +87,10 @@ def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any =
     """
     if count(_one(data, by)) is None:
         return None
-    shared, layout = _broadcast(data.frame, count), _broadcast(data.frame, data.layout)
+    step, layout = shared(data.frame, count), shared(data.frame, data.layout)
 
     def counted(batches: Batches) -> Batches:
-        yield from _packed(shared.value(c) for c in _chunks(batches, layout.value, by, CHUNK_ROWS) if len(c))
+        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS) if len(c))
 
     def added(batches: Batches) -> Batches:
         yield from _packed(_unpacked(batches))
@@ -106,26 +107,26 @@ def rewrite(
     data: Table,
     mask: Callable[[Interactions], Masked],
     by: By,
-    tokens: Callable[[list[Any]], Any],
+    tokens: Tokens,
     dense: bool = False,
 ) -> DataFrame:
     """Every chunk masked: rows with the token and the original id (origin) of their user.
 
     A row with `notes` is no row of the release: it carries the notes of a chunk.
     """
-    shared, layout = _broadcast(data.frame, mask), _broadcast(data.frame, data.layout)
+    step, layout = shared(data.frame, mask), shared(data.frame, data.layout)
     groups = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else CHUNK_ROWS
     schema = masked_frame(mask(_one(data, by)), tokens).to_arrow().schema
 
     def masked(batches: Batches) -> Batches:
-        for chunk in _chunks(batches, layout.value, by, CHUNK_ROWS, groups):
+        for chunk in chunks(batches, layout.value, by, CHUNK_ROWS, groups):
             if len(chunk):
-                yield from arrow(masked_frame(shared.value(chunk), tokens), schema)
+                yield from arrow(masked_frame(step.value(chunk), tokens), schema)
 
     return gathered(data.frame, by).mapInArrow(masked, spark_schema(schema))
 
 
-def masked_frame(masked: Masked, tokens: Callable[[list[Any]], Any]) -> pl.DataFrame:
+def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:
     """Masked rows with the token and the origin of their user, and one more row for the notes."""
     rows = masked.rows
     names = pl.Series(tokens(rows.users.to_list()), dtype=pl.Int64)
@@ -154,7 +155,8 @@ def pieces(batches: Batches, by: str, rows: int, groups: int | None = None) -> I
         if height < wanted:
             continue
         frame = pl.concat(held)
-        cut = int((frame[by] != frame[by][-1]).sum())  # the last group may go on
+        others = np.flatnonzero(frame[by] != frame[by][-1])
+        cut = int(others[-1]) + 1 if len(others) else 0  # the last group may go on
         if cut:
             yield from _split(frame[:cut], by, groups)
         held, wanted = [frame[cut:]], max(rows, 2 * (height - cut))
@@ -162,10 +164,11 @@ def pieces(batches: Batches, by: str, rows: int, groups: int | None = None) -> I
         yield from _split(frame, by, groups)
 
 
-def arrow(frame: pl.DataFrame, schema: pa.Schema) -> Batches:
-    """A polars frame as batches with exactly this schema."""
-    plain = pa.schema([pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in schema])
-    yield from frame.to_arrow().select(plain.names).cast(plain).to_batches(max_chunksize=100_000)
+def arrow(frame: pl.DataFrame, schema: pa.Schema | None = None) -> Batches:
+    """A polars frame as batches that Spark takes, with the columns of this schema or its own."""
+    made = frame.to_arrow()
+    fields = [f.with_type(_PLAIN.get(f.type, f.type)) for f in schema or made.schema]
+    yield from made.select([f.name for f in fields]).cast(pa.schema(fields)).to_batches(max_chunksize=100_000)
 
 
 def spark_schema(schema: pa.Schema) -> Any:
@@ -180,13 +183,11 @@ def _one(data: Table, by: By) -> Interactions:
     return data.specimen.take_users(np.arange(1)).canonical().grouped(by)
 
 
-def _broadcast(frame: DataFrame, value: Any) -> Any:
+def shared(frame: DataFrame, value: Any) -> Any:
     return frame.sparkSession.sparkContext.broadcast(value)
 
 
-def _chunks(
-    batches: Batches, layout: Layout, by: By, rows: int, groups: int | None = None
-) -> Iterator[Interactions]:
+def chunks(batches: Batches, layout: Layout, by: By, rows: int, groups: int | None = None) -> Iterator[Interactions]:
     for piece in pieces(batches, by, rows, groups):
         yield layout.interactions(piece).grouped(by)
 

@@ -16,7 +16,7 @@ from recveil.engines.spark import Batches, Layout, Table, arrow, spark_schema
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
 from recveil.formats.roles import assign, parse_columns
-from recveil.formats.sources import KINDS, PACKED
+from recveil.formats.sources import KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -41,11 +41,11 @@ def read_table(spark: Any, data: str, columns: str | None = None, duplicates: st
 
 def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:
     """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     orders = [[c for c in order if c in frame.columns] for order in (["user"], ["rating"])]
-    structs = [F.struct(*order, *(c for c in frame.columns if c not in order)) for order in orders if order]
-    ends = [end(s).alias(f"{end.__name__}{n}") for n, s in enumerate(structs) for end in (F.min, F.max)]
+    structs = [fn.struct(*order, *(c for c in frame.columns if c not in order)) for order in orders if order]
+    ends = [end(s).alias(f"{end.__name__}{n}") for n, s in enumerate(structs) for end in (fn.min, fn.max)]
     found = frame.groupBy("item").agg(*ends).limit(MOST_IDS + 1).toArrow()
     if not found.num_rows:
         raise RecveilError(f"{name}: no rows")
@@ -53,25 +53,24 @@ def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name:
     for what, n in (("items", found.num_rows), ("tags", 0 if tags is None else len(tags))):
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
-    busiest = frame.groupBy("user").count().orderBy(F.desc("count"), "user").first()
-    hers = frame.where(F.col("user") == busiest["user"]).limit(BUSIEST).toArrow()
-    some = [pl.DataFrame(hers)]
-    for column in found.column_names[1:]:
-        some.append(pl.DataFrame(found.select([column])).unnest(column).select(frame.columns))
+    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").first()
+    hers = frame.where(fn.col("user") == busiest["user"]).limit(BUSIEST).toArrow()
+    ends_found = (pl.DataFrame(found.select([column])).unnest(column) for column in found.column_names[1:])
+    some = [pl.DataFrame(hers), *(rows.select(frame.columns) for rows in ends_found)]
     layout = Layout(pl.Series(found["item"]).sort(), None if tags is None else pl.Series(tags).sort(), unit, duplicates)
     return Table(frame, layout, layout.interactions(pl.concat(some).unique()).compact())
 
 
 def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
     """The rows whose items stand in the public catalogue, coded over all of it."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     items = catalogue.cast(data.layout.items.dtype, strict=False).drop_nulls().unique().sort().alias("item")
     specimen = data.specimen.over_items(items)
     if not len(specimen):
         raise RecveilError("no item of the data stands in the catalogue")
     known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": items}).to_arrow())
-    frame = data.frame.join(F.broadcast(known), "item", "left_semi").select(*data.frame.columns)
+    frame = data.frame.join(fn.broadcast(known), "item", "left_semi").select(*data.frame.columns)
     return Table(frame, replace(data.layout, items=items), specimen)
 
 
@@ -88,7 +87,9 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
     if kind == "parquet" or "/" in data or Path(data).exists():
         return spark.read.parquet(data), False
     if kind is not None:
-        raise RecveilError(f"{data}: Spark reads parquet, csv, tsv, jsonl and tables, not .{ending}; release it locally")
+        raise RecveilError(
+            f"{data}: Spark reads parquet, csv, tsv, jsonl and tables, not .{ending}; release it locally"
+        )
     return spark.table(data), False
 
 
@@ -111,34 +112,34 @@ def _sample(spark: Any, name: str) -> DataFrame:
 
 def _unrolled(frame: DataFrame, name: str) -> DataFrame:
     """One row per element of the lists in `item`; `time` is its position."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     if not dict(frame.dtypes)["item"].startswith("array"):
         return frame
     if frame.groupBy("user").count().where("count > 1").head(1):
         raise RecveilError(f"{name}: a user has several lists, and Spark does not know which came first")
-    return frame.select("user", F.posexplode("item").alias("time", "item")).select("user", "item", "time")
+    return frame.select("user", fn.posexplode("item").alias("time", "item")).select("user", "item", "time")
 
 
 def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
-    """Checked columns: ids bigint or string, ratings double, times bigint (seconds) or double; one pass to see which."""
-    from pyspark.sql import functions as F
+    """Checked columns: ids bigint or string, ratings double, times bigint or double; one pass tells which."""
+    from pyspark.sql import functions as fn
 
     kinds = dict(frame.dtypes)
-    looks: dict[str, Column] = {"rows": F.count("*")}
+    looks: dict[str, Column] = {"rows": fn.count("*")}
     for role, kind in kinds.items():
         column = frame[role]
         if role in ("user", "item", "tag"):
             if kind not in (*_INTEGERS, *_FLOATS, "string"):
                 raise RecveilError(f"{name}: {role} holds {kind}; ids are integers or text")
-            looks[f"{role} empty"] = F.count_if(column.isNull() | (column.cast("string") == ""))
-            looks[f"{role} whole"] = F.bool_and(column.try_cast("bigint").cast("string") == column.cast("string"))
-            looks[f"{role} broken"] = F.count_if(
-                (column != F.round(column)) | (F.abs(column) >= 2**53) if kind in _FLOATS else F.lit(False)
+            looks[f"{role} empty"] = fn.count_if(column.isNull() | (column.cast("string") == ""))
+            looks[f"{role} whole"] = fn.bool_and(column.try_cast("bigint").cast("string") == column.cast("string"))
+            looks[f"{role} broken"] = fn.count_if(
+                (column != fn.round(column)) | (fn.abs(column) >= 2**53) if kind in _FLOATS else fn.lit(False)
             )
         elif role == "rating":
             number = column.try_cast("double")
-            looks["rating broken"] = F.count_if(number.isNull() | F.isnan(number) | (F.abs(number) == float("inf")))
+            looks["rating broken"] = fn.count_if(number.isNull() | fn.isnan(number) | (fn.abs(number) == float("inf")))
         else:
             looks |= _looks_of_time(column, kind, name)
     seen = frame.agg(*(look.alias(key) for key, look in looks.items())).first().asDict()
@@ -149,7 +150,9 @@ def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
         if fault == "empty" and many:
             raise RecveilError(f"{name}: {role} is empty in {many:,} of {seen['rows']:,} rows")
         if fault == "broken" and many:
-            rule = {"rating": "a finite number", "time": "a number or a date"}.get(role, "an id: a whole number or text")
+            rule = {"rating": "a finite number", "time": "a number or a date"}.get(
+                role, "an id: a whole number or text"
+            )
             raise RecveilError(f"{name}: {role} is not {rule} in {many:,} of {seen['rows']:,} rows")
     made = {}
     for role, kind in kinds.items():
@@ -164,36 +167,38 @@ def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
 
 
 def _looks_of_time(column: Column, kind: str, name: str) -> dict[str, Column]:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     if kind == "string":
-        known = column.isNotNull() & (F.trim(column) != "")
-        moment = F.try_to_timestamp(column)
+        known = column.isNotNull() & (fn.trim(column) != "")
+        moment = fn.try_to_timestamp(column)
         number = column.try_cast("double")
         return {
-            "time whole": F.bool_and(~known | column.try_cast("bigint").isNotNull()),
-            "time number": F.bool_and(~known | number.isNotNull()),
-            "time broken": F.count_if(known & number.isNull() & moment.isNull()),
-            "time seconds": F.bool_and(~known | (F.unix_micros(moment) % 1_000_000 == 0)),
+            "time whole": fn.bool_and(~known | column.try_cast("bigint").isNotNull()),
+            "time number": fn.bool_and(~known | number.isNotNull()),
+            "time broken": fn.count_if(known & number.isNull() & moment.isNull()),
+            "time seconds": fn.bool_and(~known | (fn.unix_micros(moment) % 1_000_000 == 0)),
         }
     if kind.startswith("timestamp"):
-        return {"time seconds": F.bool_and(column.isNull() | (F.unix_micros(column.cast("timestamp")) % 1_000_000 == 0))}
+        return {
+            "time seconds": fn.bool_and(column.isNull() | (fn.unix_micros(column.cast("timestamp")) % 1_000_000 == 0))
+        }
     if kind in _FLOATS or kind.startswith("decimal"):
-        return {"time broken": F.count_if(F.abs(column) == float("inf"))}
+        return {"time broken": fn.count_if(fn.abs(column) == float("inf"))}
     if kind not in (*_INTEGERS, "date"):
         raise RecveilError(f"{name}: time holds {kind}; times are numbers, dates or ISO text")
     return {}
 
 
 def _time(column: Column, kind: str, seen: dict[str, Any]) -> Column:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     if kind == "string" and seen["time number"]:
         return column.try_cast("bigint" if seen["time whole"] else "double")
     if kind in _INTEGERS:
         return column.cast("bigint")
     if kind in _FLOATS or kind.startswith("decimal"):
-        return F.nanvl(column.cast("double"), F.lit(None))
-    moment = F.try_to_timestamp(column) if kind == "string" else column.cast("timestamp")
-    ticks = F.unix_micros(moment)
+        return fn.nanvl(column.cast("double"), fn.lit(None))
+    moment = fn.try_to_timestamp(column) if kind == "string" else column.cast("timestamp")
+    ticks = fn.unix_micros(moment)
     return (ticks / 1_000_000).cast("bigint") if kind == "date" or seen["time seconds"] else ticks / 1e6

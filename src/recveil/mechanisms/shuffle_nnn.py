@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from recveil.data import Floats, Interactions, concat, group
 from recveil.errors import RecveilError
@@ -123,24 +122,31 @@ def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) ->
     """For each item the highest theta at which it is critical; -inf where that is below `floor`, or never."""
     from recveil.kernels.neighbourhoods import reach
 
+    rows = cells(rows, similarity)
+    starts, order = group(rows.user, rows.n_users)
+    return reach(rows.starts("item"), rows.user, directions(rows, similarity), starts, order, k, floor)
+
+
+def cells(rows: Interactions, similarity: str) -> Interactions:
+    """One row for each person and item, by item; of repeats the last counts. Adjusted: less the person's mean."""
     rows = rows.grouped("item")
     repeated = (rows.item[1:] == rows.item[:-1]) & (rows.user[1:] == rows.user[:-1])
-    if np.any(repeated):  # of repeated pairs the last counts
+    if np.any(repeated):
         rows = rows.take(np.append(~repeated, True))
-    column_starts = rows.starts("item")
-    starts, order = group(rows.user, rows.n_users)
-    values = _directions(rows, np.diff(column_starts), similarity)
-    return reach(column_starts, rows.user, values, starts, order, k, floor)
-
-
-def _directions(rows: Interactions, sizes: NDArray[np.int64], similarity: str) -> Floats:
-    """The value of each row in its item's column of length 1, so that scalar products are similarities."""
+    if similarity != "adjusted":
+        return rows
     assert rows.rating is not None
+    means = np.bincount(rows.user, rows.rating) / np.maximum(np.bincount(rows.user), 1)
+    return replace(rows, rating=rows.rating - means[rows.user])
+
+
+def directions(rows: Interactions, similarity: str) -> Floats:
+    """The value of each cell in its item's column of length 1, so that scalar products are similarities."""
+    assert rows.rating is not None
+    sizes = np.diff(rows.starts("item"))
     values = np.ones(len(rows)) if similarity == "binary" else rows.rating
     if similarity == "item-centred":
         values = values - np.repeat(np.bincount(rows.item, values, rows.n_items) / np.maximum(sizes, 1), sizes)
-    elif similarity == "adjusted":
-        values = values - (np.bincount(rows.user, values) / np.maximum(np.bincount(rows.user), 1))[rows.user]
     length = np.sqrt(np.bincount(rows.item, values * values, rows.n_items))
     length[length < 1e-9] = np.inf  # all alike: no direction
     return np.asarray(values / np.repeat(length, sizes))
