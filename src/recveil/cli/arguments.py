@@ -22,7 +22,8 @@ Duplicates = Annotated[
 ]
 Engine = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
 Master = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*].")
+    str | None,
+    typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Engine, Json, Master, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    Engine,
+    Json,
+    Master,
+    Seed,
+    answer,
+    progress,
+    read_released,
+    say,
+)
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:

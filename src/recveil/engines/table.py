@@ -39,6 +39,17 @@ def read_table(spark: Any, data: str, columns: str | None = None, duplicates: st
     return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)  # type: ignore[arg-type]
 
 
+def read_bundle(spark: Any, directory: str, manifest: dict[str, Any]) -> Table:
+    """The released rows of a bundle of parquet files."""
+    files = [str(Path(directory).absolute() / entry["name"]) for entry in manifest["files"]]
+    data = [file for file in files if file.endswith(".parquet")]
+    if not data:
+        raise RecveilError(f"{directory}: Spark reads bundles of parquet files")
+    names = {manifest["unit"]: "user", "order": "time"}
+    raw = spark.read.parquet(*(Path(file).as_uri() for file in data))
+    return table(raw.withColumnsRenamed(names), manifest["unit"], "all", directory)
+
+
 def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:
     """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag."""
     from pyspark.sql import functions as fn
