@@ -684,7 +684,7 @@ def add_products(users: list[list[tuple[int, float]]], right: int, size: int) ->
 
 
 def block_nearest(total: list[list[float]], floor: float, same: bool, k: int) -> list[list[tuple[int, float]]]:
-    """The k nearest of every row among the columns and of every column among the rows; together if they are the same."""
+    """The k nearest of every row among the columns and of every column among the rows; one list for both if `same`."""
     near: list[list[tuple[float, int]]] = [[] for _ in range(len(total) * (1 if same else 2))]
     for i, row in enumerate(total):
         for j, value in enumerate(row):

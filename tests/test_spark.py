@@ -48,7 +48,9 @@ def frame(spark: Any, data: Interactions, partitions: int = 2) -> Any:
     return spark.createDataFrame(data.frame().to_arrow()).repartition(partitions)
 
 
-def both(spark: Any, data: Interactions, how: Mechanism, out: Path, partitions: int, **wishes: Any) -> None:
+def both(
+    spark: Any, data: Interactions, how: Mechanism, out: Path, partitions: int, part_rows: int = 200, **wishes: Any
+) -> None:
     """Release locally and on Spark, and compare all that is released and said."""
     from recveil.engines.distributed import release_table
     from recveil.engines.table import table
@@ -56,7 +58,13 @@ def both(spark: Any, data: Interactions, how: Mechanism, out: Path, partitions: 
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     wanted = release(data, how, seed=11, **wishes)
     made = release_table(
-        table(frame(spark, data, partitions), data.unit), how, out, seed=11, keep_map=True, part_rows=200, **wishes
+        table(frame(spark, data, partitions), data.unit),
+        how,
+        out,
+        seed=11,
+        keep_map=True,
+        part_rows=part_rows,
+        **wishes,
     )
     found = load(out)
     assert found.data.frame().equals(wanted.data.frame())
@@ -88,11 +96,11 @@ def clicks(users: int = 60) -> Interactions:
     rng = np.random.default_rng(5)
     n = users * 6
     return from_ids(
-        pl.Series(rng.integers(0, users, n)), pl.Series(rng.integers(0, 12, n)), time=rng.integers(0, 50, n)
+        pl.Series(rng.integers(0, users, n)), pl.Series(rng.integers(0, 40, n)), time=rng.integers(0, 50, n)
     )
 
 
-@pytest.mark.parametrize("how", [MBRW(theta=0.7), MBRW(k=90, theta=0.8, redraw=True)], ids=["left out", "drawn again"])
+@pytest.mark.parametrize("how", [MBRW(theta=0.7), MBRW(k=90, theta=0.6, redraw=True)], ids=["left out", "drawn again"])
 def test_theta_is_a_join(spark: Any, how: MBRW, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from recveil.engines import similar
 
@@ -109,6 +117,18 @@ def test_neighbourhoods_come_from_blocks_of_pairs(
     monkeypatch.setattr(neighbours, "BLOCK", 7)
     how = ShuffleNNN(theta=0.2, k=3, similarity=similarity)
     both(spark, fitting("shuffle-nnn"), how, tmp_path / "out", 4)
+
+
+@pytest.mark.slow
+def test_an_item_with_a_million_raters(spark: Any, tmp_path: Path) -> None:
+    n = 1_000_000
+    people = np.arange(n)
+    rows = from_ids(
+        pl.Series(np.concatenate([people, people[:5000]])),
+        pl.Series(np.concatenate([np.zeros(n, dtype=np.int64), 1 + people[:5000] % 50])),
+        np.concatenate([people % 5 + 1, people[:5000] % 3 + 1]),
+    )
+    both(spark, rows, ShuffleNNN(theta=0.9, k=5), tmp_path / "out", 4, part_rows=400_000)
 
 
 def test_chunks_of_any_size_and_empty_partitions(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

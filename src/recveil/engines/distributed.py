@@ -98,16 +98,17 @@ def release_table(
 def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism, DataFrame]:
     """The masked rows, whose tokens are all different and none of them a real user's; kept on the executors' disks."""
     from pyspark import StorageLevel
-    from pyspark.sql import functions as fn
 
-    mine = chance.derive(mechanism.name)
-    plan = PLANS.get(mechanism.name, _plan)(data, mechanism, mine.derive("plan"))
-    change = REWRITES.get(mechanism.name, _rewrite)
+    mine, disk = chance.derive(mechanism.name), StorageLevel.DISK_ONLY
+    make: Callable[..., Any] = PLANS.get(mechanism.name, _plan)
+    change: Callable[..., Any] = REWRITES.get(mechanism.name, _rewrite)
+    plan = make(data, mechanism, mine.derive("plan"))
     for attempt in count():
         tokens = chance.derive("tokens").derive(attempt).names
-        masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(StorageLevel.DISK_ONLY)
-        found = masked.agg(fn.countDistinct("user").alias("users"), fn.countDistinct("token").alias("tokens")).first()
-        if found["users"] == found["tokens"] and not _names_somebody(masked, data.frame):
+        masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(disk)
+        people = masked.where("notes is null").select("user", "token").distinct()
+        twice = people.groupBy("token").count().where("count > 1").head(1)
+        if not twice and not _names_somebody(masked, data.frame):
             return mechanism.settled(plan), masked
         masked.unpersist()
     raise AssertionError
@@ -130,9 +131,9 @@ def _names_somebody(masked: DataFrame, frame: DataFrame) -> bool:
 
 def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:
     """A release without its rows: their columns, and everything that is said of them."""
-    empty = interactions(
-        pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"}), public.unit
-    )
+    none = pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"})
+    unit: Any = public.unit
+    empty = interactions(none, unit)
     kept = time_rule(time, empty)
     rows = canonical(replace(empty, time=None) if kept == "drop" else empty, kept)
     notes: Counter[str] = Counter()
@@ -147,10 +148,8 @@ def _put(masked: DataFrame, release: Release, part_rows: int, folder: Path) -> d
     from pyspark.sql import functions as fn
 
     rows = masked.where("notes is null")
-    counts = rows.agg(
-        fn.count("*").alias("rows"), fn.countDistinct("token").alias("users"), fn.countDistinct("item").alias("items")
-    )
-    stated: dict[str, int] = counts.first().asDict()
+    stated = {"rows": rows.count(), "users": rows.select("token").distinct().count()}
+    stated["items"] = rows.select("item").distinct().count()
     if not stated["rows"]:
         raise RecveilError(f"{release.mechanism.name} left no rows to release")
     parts = -(-stated["rows"] // part_rows)

@@ -140,6 +140,8 @@ def _check_master(master: str) -> None:
 
 def _wait_for_executor(spark: Any, master: str) -> None:
     """Without one, jobs would wait for ever. The driver itself is the first in the list."""
+    if spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true":
+        return  # executors come with the first job
     until = time.monotonic() + WORKERS
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > until:

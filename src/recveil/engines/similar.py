@@ -21,7 +21,7 @@ from recveil.data import Interactions, from_ids
 from recveil.engines.spark import Batches, Table, Tokens, arrow, chunks, gathered, rewrite, shared, total
 from recveil.errors import RecveilError
 from recveil.kernels.distinct import distinct
-from recveil.kernels.similarity import Index, index, reaches
+from recveil.kernels.similarity import index, reaches
 from recveil.mechanisms.mbrw import ANOTHER, MBRW, TRIES, Clickstreams, Plan, another
 from recveil.randomness import Source
 
@@ -202,8 +202,8 @@ def _refused(drawn: DataFrame, real: DataFrame, blocks: Blocks, theta: float, it
 
 def _near(batches: Batches, n_items: int, theta: float) -> Batches:
     """Streams that reach theta; the records of a block come before the streams that visit it."""
-    block, held = -1, []
-    at: Index | None = None
+    block, at = -1, None
+    held: list[pl.Series] = []
     for batch in batches:
         for rows in pl.DataFrame(batch).partition_by("block", "side", maintain_order=True):
             if rows["block"][0] != block:

@@ -36,7 +36,7 @@ def read_table(spark: Any, data: str, columns: str | None = None, duplicates: st
     if len(roles.columns.get("time", [0])) > 1:
         raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
     frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
-    return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)  # type: ignore[arg-type]
+    return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)
 
 
 def read_bundle(spark: Any, directory: str, manifest: dict[str, Any]) -> Table:
@@ -88,7 +88,7 @@ def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
 def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
     """The DataFrame, and whether it is text, in which the type of a column has still to be found."""
     if data.startswith("sample:"):
-        return _sample(spark, data.removeprefix("sample:")), False
+        return sample_frame(spark, data.removeprefix("sample:")), False
     *_, ending = Path(data).name.lower().removesuffix(".gz").removesuffix(".zst").split(".")
     kind = KINDS.get(ending) if "." in Path(data).name else None
     if kind in ("csv", "tsv"):
@@ -104,7 +104,7 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
     return spark.table(data), False
 
 
-def _sample(spark: Any, name: str) -> DataFrame:
+def sample_frame(spark: Any, name: str) -> DataFrame:
     """A generated world, made in parts on the executors."""
     from recveil.samples import sample
 

@@ -201,7 +201,7 @@ class MBRW(Masking):
         return law(getattr(self, name), f"{self.name}: parameter {name}", **most)
 
 
-def another(numbers: NDArray[np.int64], number: Any) -> NDArray[np.int64]:
+def another(numbers: NDArray[np.int64], number: int | NDArray[np.int64]) -> NDArray[np.int64]:
     """The stream numbers of the given try of these streams."""
     return numbers + number * ANOTHER
 
