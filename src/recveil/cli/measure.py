@@ -92,7 +92,7 @@ def _on_spark(
     from recveil.bundle import verify
     from recveil.engines.attacks import MEASURED, measure_table
     from recveil.engines.session import session
-    from recveil.engines.table import read_bundle, read_table
+    from recveil.engines.table import here, read_bundle, read_table
 
     for name in names or ():
         if name not in MEASURED:
@@ -100,7 +100,7 @@ def _on_spark(
     manifest = verify(bundle)
     with session(master) as spark:
         rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, bundle, manifest)
-        people = spark.read.csv(id_map, header=True)
+        people = spark.read.csv(here(id_map), header=True)
         return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
 
 

@@ -166,7 +166,7 @@ def _put(masked: DataFrame, release: Release, part_rows: int, folder: Path) -> d
     kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
     done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))
     raw, data = folder / "spark", folder / "data"
-    done.write.parquet(raw.absolute().as_uri())
+    done.write.parquet(f"file://{raw.absolute()}")
     data.mkdir()
     written = sorted(raw.glob("part-*.parquet"))
     for number, file in enumerate(written):

@@ -41,12 +41,12 @@ def read_table(spark: Any, data: str, columns: str | None = None, duplicates: st
 
 def read_bundle(spark: Any, directory: str, manifest: dict[str, Any]) -> Table:
     """The released rows of a bundle of parquet files."""
-    files = [str(Path(directory).absolute() / entry["name"]) for entry in manifest["files"]]
+    files = [here(str(Path(directory) / entry["name"])) for entry in manifest["files"]]
     data = [file for file in files if file.endswith(".parquet")]
     if not data:
         raise RecveilError(f"{directory}: Spark reads bundles of parquet files")
     names = {manifest["unit"]: "user", "order": "time"}
-    raw = spark.read.parquet(*(Path(file).as_uri() for file in data))
+    raw = spark.read.parquet(*data)
     return table(raw.withColumnsRenamed(names), manifest["unit"], "all", directory)
 
 
@@ -85,17 +85,23 @@ def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
     return Table(frame, replace(data.layout, items=items), specimen)
 
 
+def here(path: str) -> str:
+    """A path of this machine in the words of Spark, which may take other places for its own; others as they are."""
+    return f"file://{Path(path).absolute()}" if Path(path).exists() else path
+
+
 def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
     """The DataFrame, and whether it is text, in which the type of a column has still to be found."""
     if data.startswith("sample:"):
         return sample_frame(spark, data.removeprefix("sample:")), False
     *_, ending = Path(data).name.lower().removesuffix(".gz").removesuffix(".zst").split(".")
     kind = KINDS.get(ending) if "." in Path(data).name else None
+    data = here(data)
     if kind in ("csv", "tsv"):
         return spark.read.csv(data, header=True, sep="," if kind == "csv" else "\t", escape='"'), True
     if kind == "jsonl":
         return spark.read.json(data), False
-    if kind == "parquet" or "/" in data or Path(data).exists():
+    if kind == "parquet" or "/" in data:
         return spark.read.parquet(data), False
     if kind is not None:
         raise RecveilError(
