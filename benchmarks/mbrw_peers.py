@@ -1,7 +1,8 @@
 """What a user might pick instead of mbrw: sdv's PARSynthesizer, on the same few thousand events of a generated shop.
 
 Time to a synthetic data set of the same size, and what it is worth: recall@10 of item-knn trained on it, asked about
-the later half of people whom nobody saw. Needs the extra `peers`: pip install 'recveil[peers]'.
+the later half of people whom nobody saw. Needs the extra `peers`: pip install 'recveil[peers]'. Its own default is 128
+epochs, which take long: `python benchmarks/mbrw_peers.py [EPOCHS]`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from recveil.spec import parse
 from recveil.splits import both
 
 USERS = 300
-EPOCHS = 128
 
 
 def main() -> None:
@@ -35,6 +35,7 @@ def main() -> None:
         print("sdv is not installed, so there is no peer to compare with; pip install 'recveil[peers]'")
         sys.exit(0)
     warnings.simplefilter("ignore")
+    epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 128
     data = sample("sessions")
     data = data.take_users(np.arange(min(2 * USERS, data.n_users))).compact()
     train, query, result = both(data, 0.5, 0.5, np.random.default_rng(0))
@@ -66,14 +67,14 @@ def main() -> None:
         }
     )
     begin = time.perf_counter()
-    synthesizer = PARSynthesizer(metadata, epochs=EPOCHS, verbose=False)
+    synthesizer = PARSynthesizer(metadata, epochs=epochs, verbose=False)
     synthesizer.fit({"clicks": frame})
     drawn = synthesizer.sample_sequences(num_sequences=rows.n_users)
     drawn = drawn["clicks"] if isinstance(drawn, dict) else drawn
     theirs = time.perf_counter() - begin
     items = pl.Series(drawn["item"].astype(str).tolist()).cast(data.items.dtype)
     peer = from_ids(pl.Series(drawn["user"].astype(str).tolist()), items, time=np.arange(len(drawn)))
-    print(f"  sdv PARSynthesizer  {recall(peer, ItemKNN()):.3f}   {theirs:.2f} s, {EPOCHS} epochs")
+    print(f"  sdv PARSynthesizer  {recall(peer, ItemKNN()):.3f}   {theirs:.2f} s, {epochs} epochs")
     print(f"mbrw is {theirs / ours:,.0f}x faster")
 
 

@@ -325,21 +325,28 @@ def fold_in(
     return u
 
 
-def skip(words: list[int], k: int) -> int:
-    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`."""
+def skip(words: list[int], held: list[int], k: int) -> int:
+    """Cells left alone before the next flip of probability k / 2^32, 64 for none of 64; consumes `words`, each in two
+    halves, of which the lower is `held` for the next time."""
     chance = [1 - Fraction(2**32 - k, 2**32) ** (i + 1) for i in range(64)]
-    used = [words.pop(0)]
-    if any(int(c * 2**64) == used[0] for c in chance):
-        used += [words.pop(0) for _ in range(31)]
-    u = sum(Fraction(w, 2 ** (64 * (n + 1))) for n, w in enumerate(used))
+    if held:
+        used = [held.pop()]
+    else:
+        word = words.pop(0)
+        used = [word >> 32]
+        held.append(word & (2**32 - 1))
+    if any(int(c * 2**32) == used[0] for c in chance):
+        used += [half for word in (words.pop(0) for _ in range(32)) for half in (word >> 32, word & (2**32 - 1))]
+    u = sum(Fraction(w, 2 ** (32 * (n + 1))) for n, w in enumerate(used[:64]))
     return next((i for i, c in enumerate(chance) if u < c), 64)
 
 
 def flip_profile(profile: list[int], m: int, k: int, words: list[int]) -> list[int]:
     """The items of a profile over m items after every bit was flipped with probability k / 2^32."""
     flipped, cell = set(), 0
+    held: list[int] = []
     while True:
-        step = skip(words, k)
+        step = skip(words, held, k)
         cell += step
         if cell >= m:
             return sorted(set(profile) ^ flipped)
@@ -490,6 +497,27 @@ def reach(matrix: list[list[float]], k: int, floor: float) -> list[float]:
         for similarity, j in sorted(near)[:k]:
             found[j] = max(found[j], -similarity)
     return found
+
+
+def direction(column: list[float], centred: bool) -> list[float]:
+    mean = sum(column) / len(column) if centred and column else 0.0
+    length = sum((v - mean) * (v - mean) for v in column) ** 0.5
+    return [(v - mean) / length if length >= 1e-9 else 0.0 for v in column]
+
+
+def weighted_residual(table: list[list[float]], x: int, y: int, k: int, shrinkage: float) -> float:
+    """The mean of column y over the k rows most like row x, weighted by likeness; a cell that is not there is NaN."""
+    near = []
+    for z, other in enumerate(table):
+        pairs = [(a, b) for a, b in zip(table[x], other, strict=True) if a == a and b == b]
+        if z == x or other[y] != other[y] or len(pairs) < 2:
+            continue
+        length = (sum(a * a for a, _ in pairs) * sum(b * b for _, b in pairs)) ** 0.5
+        likeness = sum(a * b for a, b in pairs) / length * (len(pairs) - 1) / (len(pairs) - 1 + shrinkage)
+        if likeness > 0:
+            near.append((likeness, other[y]))
+    near = sorted(near, reverse=True)[:k]
+    return sum(s * r for s, r in near) / sum(s for s, _ in near) if near else 0.0
 
 
 def shuffle_per_group(

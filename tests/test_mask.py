@@ -14,7 +14,7 @@ from recveil.columns import Columns, columns
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.kernels.bits import unpack
-from recveil.kernels.chacha import stream
+from recveil.kernels.chacha import stream, word
 from recveil.kernels.flips import flip_cells, flip_columns, flip_profiles, skip, skip_table
 from recveil.mechanism import Public
 from recveil.mechanisms import mask as room
@@ -60,22 +60,24 @@ def test_flipped_cells_are_the_twins() -> None:
 def test_fractions_are_exact() -> None:
     fractions, guide = skip_table(K)
     for i in (0, 1, 31, 63):
-        value = sum(Fraction(int(w), 2 ** (64 * (n + 1))) for n, w in enumerate(fractions[:, i]))
+        value = sum(Fraction(int(w), 2 ** (32 * (n + 1))) for n, w in enumerate(fractions[:, i]))
         assert value == 1 - (1 - Fraction(K, 2**32)) ** (i + 1)
     assert guide[0] == 0
-    assert guide[-1] == sum(int(fractions[0, i]) <= 4095 << 52 for i in range(64))
+    assert guide[-1] == sum(int(fractions[0, i]) <= 4095 << 20 for i in range(64))
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("at", [5, 40, 63])
 @pytest.mark.parametrize(("more", "further"), [(-1, 0), (1, 1)])
 def test_ties_are_broken_by_further_words(at: int, more: int, further: int) -> None:
-    """A stream made by hand: its number agrees with a fraction in its first word, and differs by one in the second."""
+    """A number held that agrees with a fraction in its first 32 bits, and further ones that differ by one or not."""
     fractions, guide = skip_table(K)
-    s = np.zeros(16, dtype=np.uint64)
-    s[8] = fractions[0, at]
-    s[9] = int(fractions[1, at]) + more
-    assert skip(s, fractions, guide) == at + further
+    s = stream(seeded(1).key(), 0)
+    word(s)  # makes a block, whose second pair of halves is changed by hand
+    s[16 + 2 * 16 + 16] = int(fractions[1, at]) + more
+    step, held = skip(s, np.uint64(2**32 + int(fractions[0, at])), fractions, guide)
+    assert step == at + further
+    assert held == 0
 
 
 def test_the_law_of_the_flips() -> None:

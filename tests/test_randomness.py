@@ -34,14 +34,14 @@ def test_the_twin_is_chacha() -> None:
 def test_stream_is_chacha12(number: int) -> None:
     source = seeded(5)
     s = stream(source.key(), np.uint64(number))
-    assert [int(word(s)) for _ in range(20)] == naive.chacha_words(source.key().tobytes(), number, 20)
+    assert [int(word(s)) for _ in range(300)] == naive.chacha_words(source.key().tobytes(), number, 300)
 
 
 @pytest.mark.kernel
 def test_stream_zero_is_the_generator() -> None:
     source = seeded(6)
     s = stream(source.key(), np.uint64(0))
-    assert [uniform(s) for _ in range(10)] == source.generator().random(10).tolist()
+    assert [uniform(s) for _ in range(500)] == source.generator().random(500).tolist()
 
 
 @pytest.mark.kernel

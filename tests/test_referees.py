@@ -7,16 +7,19 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import naive
 import numpy as np
 import polars as pl
 import pytest
 
-from recveil.data import Interactions, from_ids
+from recveil.data import By, Interactions, from_ids, group
 from recveil.errors import RecveilError
+from recveil.kernels.residuals import weighted_residuals
 from recveil.recommenders import RANKERS, RATERS, recommend
 from recveil.recommenders import ranker as adapter
 from recveil.recommenders.neighbours import ItemKNN
-from recveil.recommenders.rater import feasible
+from recveil.recommenders.rater import Surprise, feasible
+from recveil.recommenders.residuals import Neighbours
 
 DOCS = Path(__file__).parent.parent / "docs" / "referees.md"
 ITEMS = 20
@@ -140,10 +143,43 @@ def test_strangers_to_a_rater_get_a_rating_too(name: str) -> None:
 
 
 def test_a_rater_that_would_not_fit_in_memory_says_so() -> None:
-    crowd = replace(tastes(), users=pl.Series(range(60_000)))
-    with pytest.raises(RecveilError, match="user-knn of surprise compares all pairs and would need 115 GB"):
-        RATERS["user-knn"].fit(crowd, 0)
-    assert [name for name, r in RATERS.items() if not feasible(r, tastes(), crowd)] == ["user-knn"]
+    shop = tastes().over_items(pl.Series(range(60_000)))
+    with pytest.raises(RecveilError, match="slope-one of surprise compares all pairs and would need 58 GB"):
+        RATERS["slope-one"].fit(shop, 0)
+    assert [name for name, r in RATERS.items() if not feasible(r, tastes(), shop)] == ["slope-one"]
+
+
+@pytest.mark.parametrize("by", ["user", "item"])
+def test_neighbours_guess_what_surprise_guesses(by: By) -> None:
+    rng = np.random.default_rng(4)
+    pair = rng.permutation(40 * 25)[:500]
+    data = from_ids(pl.Series(pair // 25), pl.Series(pair % 25), rating=rng.integers(1, 6, 500).astype(float))
+    new = np.setdiff1d(np.arange(40 * 25), pair)
+    user, item = np.searchsorted(data.users, new // 25), np.searchsorted(data.items, new % 25)
+    alike = {"name": "pearson_baseline", "shrinkage": 200, "user_based": by == "user"}
+    theirs = Surprise("knn", "KNNBaseline", {"k": 5, "verbose": False, "sim_options": alike}).fit(data, 0)
+    found = Neighbours(by, k=5).fit(data, 0).predict(user, item)
+    np.testing.assert_allclose(found, theirs.predict(user, item), atol=1e-12)
+
+
+@pytest.mark.kernel
+def test_weighted_residuals_agree_with_their_twin() -> None:
+    rng = np.random.default_rng(1)
+    table = np.where(rng.random((7, 6)) < 0.7, rng.normal(size=(7, 6)).round(2), np.nan)
+    row, column = np.nonzero(~np.isnan(table))
+    starts, order = group(row, 7)
+    column_starts, column_order = group(column, 6)
+    asked = np.array([[0, 1], [0, 5], [3, 2], [6, 0], [6, 6 - 1]])
+    found = weighted_residuals(
+        (starts, column[order].astype(np.int32), table[row, column][order]),
+        (column_starts, row[column_order].astype(np.int32), table[row, column][column_order]),
+        (np.array([0, 2, 3, 5]), np.array([0, 3, 6], dtype=np.int32), asked[:, 1].astype(np.int32)),
+        2,
+        3.0,
+    )
+    expected = [naive.weighted_residual(table.tolist(), x, y, 2, 3.0) for x, y in asked.tolist()]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.any(found != 0)
 
 
 @raters

@@ -37,7 +37,7 @@ def test_claims_on_real_data(real_data: Path) -> None:
     chosen = ours["figure 3, MovieLens 100K", "the p that maximises P(P) / MAE(P)"]
     assert isinstance(chosen.ours, float) and abs(chosen.ours - 0.936) <= 0.004
     assert chosen.verdict == "compatible"
-    spans = {"max": (85.0, 87.3), "sum": (90.6, 92.3)}  # three draws gave 85.6 to 86.7 and 91.1 to 91.8
+    spans = {"max": (85.6, 86.7), "sum": (91.1, 91.8)}
     for score, (low, high) in spans.items():
         reading = mask.Reading("reconstructed", score, "true", 47)  # type: ignore[arg-type]
         claim = ours[

@@ -47,7 +47,7 @@ def paired(data: Interactions, made: Release) -> tuple[np.ndarray, np.ndarray, n
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("floor", [-1.0, 0.2])
-@pytest.mark.parametrize(("users", "items", "fill"), [(6, 5, 0.6), (4, 12, 0.2), (9, 3, 1.0)])
+@pytest.mark.parametrize(("users", "items", "fill"), [(6, 5, 0.6), (4, 12, 0.2), (9, 3, 1.0), (5, 150, 0.4)])
 @pytest.mark.parametrize("pairs", [0, 1000])
 def test_reach_agrees_with_its_twin(
     users: int, items: int, fill: float, floor: float, pairs: int, monkeypatch: pytest.MonkeyPatch
@@ -56,12 +56,20 @@ def test_reach_agrees_with_its_twin(
     rng = np.random.default_rng(users)
     dense = rng.integers(-2, 3, (users, items)) / 4 * (rng.random((users, items)) < fill)
     column, row = np.nonzero(dense.T)
-    starts, order = group(row, users)
-    column_starts = group(column, items)[0]
+    starts, column_starts = group(row, users)[0], group(column, items)[0]
     monkeypatch.setattr(neighbourhoods, "PAIRS", pairs)
     for k in (1, 2, 5):
-        found = neighbourhoods.reach(column_starts, row.astype(np.int32), dense[row, column], starts, order, k, floor)
+        found = neighbourhoods.reach(column_starts, row.astype(np.int32), dense[row, column], starts, k, floor)
         assert found.tolist() == naive.reach(dense.tolist(), k, floor)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("centred", [False, True])
+def test_directions_agree_with_their_twin(centred: bool) -> None:
+    columns = [[1.0, 4.0, 2.5], [], [3.0, 3.0], [5.0], [0.0, 0.0], [2.0, 1.0, 5.0, 5.0]]
+    starts = np.cumsum([0, *map(len, columns)])
+    found = neighbourhoods.directions(starts, np.concatenate(columns), centred)
+    assert found.tolist() == [v for c in columns for v in naive.direction(c, centred)]
 
 
 @pytest.mark.kernel

@@ -147,7 +147,9 @@ def test_csv_from_the_command_line(recveil: Callable[..., Any], tmp_path: Path) 
     rng = np.random.default_rng(0)
     pairs = rng.permutation(600)[:200]
     rows = pl.DataFrame({"uid": pairs // 20, "movie": pairs % 20, "stars": rng.integers(1, 6, 200)})
-    rows = rows.with_columns(pl.col("movie").map_elements(lambda i: f"film {i:03d}", pl.String), when=pl.lit("2020-01-02"))
+    rows = rows.with_columns(
+        pl.col("movie").map_elements(lambda i: f"film {i:03d}", pl.String), when=pl.lit("2020-01-02")
+    )
     rows.write_csv(tmp_path / "ratings.csv")
     (tmp_path / "items.txt").write_text("\n".join(f"film {i:03d}" for i in range(15)))
     command = ["release", "ratings.csv", "--with", "random-ratings", "--seed", "4", "--catalogue", "items.txt"]

@@ -83,11 +83,12 @@ def bootstrap(
     n = len(columns[0])
     if any(len(c) != n for c in columns):
         raise ValueError(f"paired arrays have one value per person: lengths {[len(c) for c in columns]}")
-    draws = np.empty(repeats)
-    for k in range(repeats):
+
+    def again() -> float:
         people = rng.integers(0, n, size=n)
-        draws[k] = statistic(*[c[people] for c in columns])
-    return _percentiles(float(statistic(*columns)), draws, confidence)
+        return statistic(*[c[people] for c in columns])
+
+    return _percentiles(float(statistic(*columns)), np.array([again() for _ in range(repeats)]), confidence)
 
 
 def bootstrap_groups(
@@ -100,10 +101,11 @@ def bootstrap_groups(
 ) -> Estimate:
     """statistic(*groups) where each group is other people: every group is resampled by itself."""
     columns = [_column(g) for g in groups]
-    draws = np.empty(repeats)
-    for k in range(repeats):
-        draws[k] = statistic(*[c[rng.integers(0, len(c), size=len(c))] for c in columns])
-    return _percentiles(float(statistic(*columns)), draws, confidence)
+
+    def again() -> float:
+        return statistic(*[c[rng.integers(0, len(c), size=len(c))] for c in columns])
+
+    return _percentiles(float(statistic(*columns)), np.array([again() for _ in range(repeats)]), confidence)
 
 
 def paired_difference(

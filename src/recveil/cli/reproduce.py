@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]  # steps done, of how many
 
 
-def _mask(folder: Path, told: Progress) -> list[Claim]:
+def _mask(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
     from recveil.reproduce.mask import reproduce
 
-    return reproduce(folder, told)
+    return reproduce(folder, told, figures)
 
 
 def _mbrw(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
@@ -50,7 +50,7 @@ PAPERS: dict[str, Callable[..., list[Claim]]] = {
     "mbrw": _mbrw,
     "shuffle-nnn": _shuffle_nnn,
 }
-DRAWN = ("mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
+DRAWN = ("mask", "mbrw", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
 
 
 def reproduce(

@@ -16,7 +16,7 @@ import polars as pl
 
 from recveil.engines.spark import Batches, Table, arrow, chunks, gathered, pieces, shared
 from recveil.kernels.neighbourhoods import add_products, block_nearest
-from recveil.mechanisms.shuffle_nnn import ShuffleNNN, cells, directions
+from recveil.mechanisms.shuffle_nnn import ShuffleNNN, cells, columns
 from recveil.randomness import Source
 
 BLOCK = 2048  # items: 32 MB of sums
@@ -54,7 +54,7 @@ def _values(data: Table, similarity: str) -> Any:
     def valued(batches: Batches) -> Batches:
         for chunk in chunks(batches, layout.value, "item", ROWS):
             rows = cells(chunk, "" if similarity == "adjusted" else similarity)
-            value = directions(rows, similarity)
+            value = columns(rows, similarity)
             made = pl.DataFrame({"user": rows.users.gather(rows.user), "item": rows.item, "value": value})
             yield from arrow(made.filter(pl.col("value") != 0))
 

@@ -3,8 +3,8 @@
 The number of cells before the next flip is geometric: it is at most i with probability c(i) = 1 - (1 - k/2^32)^(i+1).
 Cells are looked at 64 at a time, and c(i) for i < 64 is a binary fraction of at most 2048 bits, so it can be written
 down exactly. A uniform number u in [0, 1), of which only as many bits are drawn as are needed to compare it with these
-fractions, gives the first i with u < c(i), or "none of the 64"; then the next cells are looked at with a fresh number.
-No floating-point number is involved.
+fractions (32 nearly always), gives the first i with u < c(i), or "none of the 64"; then the next cells are looked at
+with a fresh number. No floating-point number is involved.
 """
 
 from __future__ import annotations
@@ -21,35 +21,36 @@ from recveil.kernels.popcount import Bits
 
 SPAN = 64  # cells looked at with one number
 _LEAD = 12
-_WORDS = SPAN // 2  # 64-bit words of a fraction with 32 bits a cell
+_LOW = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 _BLOCK = 512  # users whose bits make up one cache line of an item's row
 
 
-def skip_table(k: int) -> tuple[Bits, NDArray[np.uint8]]:
-    """The fractions c(0), ..., c(63), a row for each of their words, highest first; and the first i that is possible
+def skip_table(k: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The fractions c(0), ..., c(63), a row for each 32 bits of them, highest first; and the first i that is possible
     for each value of u's leading 12 bits."""
     bits = 32 * SPAN
     exact = [(1 << bits) - (((1 << 32) - k) ** (i + 1) << (bits - 32 * (i + 1))) for i in range(SPAN)]
-    words = [[(c >> (64 * (_WORDS - 1 - w))) & (2**64 - 1) for c in exact] for w in range(_WORDS)]
+    parts = [[(c >> (32 * (SPAN - 1 - w))) & (2**32 - 1) for c in exact] for w in range(SPAN)]
     guide = [bisect_right(exact, lead << (bits - _LEAD)) for lead in range(1 << _LEAD)]
-    return np.array(words, dtype=np.uint64), np.array(guide, dtype=np.uint8)
+    return np.array(parts, dtype=np.uint32), np.array(guide, dtype=np.uint8)
 
 
 @njit(cache=True)
-def _search(s: Stream, fractions: Bits, first: int, u: Any) -> int:
-    """The first index from `first` on with u < c; only u's first word is known, and on a tie the rest is drawn."""
+def _search(s: Stream, fractions: NDArray[np.uint32], first: int, u: Any) -> int:
+    """The first index from `first` on with u < c; only 32 bits of u are known, and on a tie the rest is drawn."""
     i = first
     while i < SPAN and u > fractions[0, i]:
         i += 1
     if i == SPAN or u < fractions[0, i]:
         return i
-    rest = np.empty(_WORDS, dtype=np.uint64)
+    rest = np.empty(SPAN + 1, dtype=np.uint32)
     rest[0] = u
-    for w in range(1, _WORDS):
-        rest[w] = word(s)
+    for w in range(1, SPAN, 2):
+        x = word(s)
+        rest[w], rest[w + 1] = x >> np.uint64(32), x & _LOW
     for j in range(i, SPAN):
-        for w in range(_WORDS):
+        for w in range(SPAN):
             if rest[w] != fractions[w, j]:
                 if rest[w] < fractions[w, j]:
                     return j
@@ -58,13 +59,20 @@ def _search(s: Stream, fractions: Bits, first: int, u: Any) -> int:
 
 
 @njit(inline="always")
-def skip(s: Stream, fractions: Bits, guide: NDArray[np.uint8]) -> Any:
-    """How many cells to leave as they are before the next flip; 64: leave 64 and draw again."""
-    u = word(s)
-    i = np.int64(guide[u >> np.uint64(64 - _LEAD)])
+def skip(s: Stream, held: Any, fractions: NDArray[np.uint32], guide: NDArray[np.uint8]) -> Any:
+    """How many cells to leave as they are before the next flip (64: leave 64 and draw again), and what to hold.
+
+    A word serves twice: its lower half is held for the next time, under a bit that says so. 0: nothing is held.
+    """
+    if held:
+        u, held = held & _LOW, np.uint64(0)
+    else:
+        x = word(s)
+        u, held = x >> np.uint64(32), (x & _LOW) | (_ONE << np.uint64(32))
+    i = np.int64(guide[u >> np.uint64(32 - _LEAD)])
     if i == SPAN or u >= fractions[0, i]:
-        i = _search(s, fractions, i, u)
-    return i
+        i = _search(s, fractions, i, np.uint32(u))
+    return i, held
 
 
 @njit(cache=True, parallel=True)
@@ -73,7 +81,7 @@ def flip_profiles(
     items: NDArray[np.int32],
     keys: NDArray[np.uint64],
     m: int,
-    fractions: Bits,
+    fractions: NDArray[np.uint32],
     guide: NDArray[np.uint8],
     key: NDArray[np.uint64],
 ) -> Bits:
@@ -84,9 +92,9 @@ def flip_profiles(
         for at in range(starts[u], starts[u + 1]):
             row[items[at] >> 6] |= _ONE << np.uint64(items[at] & 63)
         s = stream(key, keys[u])
-        cell = 0
+        cell, held = 0, np.uint64(0)
         while True:
-            step = skip(s, fractions, guide)
+            step, held = skip(s, held, fractions, guide)
             cell += step
             if cell >= m:
                 break
@@ -102,7 +110,7 @@ def flip_columns(
     items: NDArray[np.int32],
     keys: NDArray[np.uint64],
     m: int,
-    fractions: Bits,
+    fractions: NDArray[np.uint32],
     guide: NDArray[np.uint8],
     key: NDArray[np.uint64],
     out: Bits,
@@ -117,9 +125,9 @@ def flip_columns(
             for at in range(starts[u], starts[u + 1]):
                 local[items[at], column] |= bit
             restart(s, keys[u])
-            cell = 0
+            cell, held = 0, np.uint64(0)
             while True:
-                step = skip(s, fractions, guide)
+                step, held = skip(s, held, fractions, guide)
                 cell += step
                 if cell >= m:
                     break
@@ -132,12 +140,14 @@ def flip_columns(
 
 
 @njit(cache=True)
-def flip_cells(cells: int, fractions: Bits, guide: NDArray[np.uint8], s: Stream, room: int) -> NDArray[np.int64]:
+def flip_cells(
+    cells: int, fractions: NDArray[np.uint32], guide: NDArray[np.uint8], s: Stream, room: int
+) -> NDArray[np.int64]:
     """The flipped ones among `cells` cells, in order; `room` is a first guess at how many."""
     out = np.empty(room, dtype=np.int64)
-    found, cell = 0, 0
+    found, cell, held = 0, 0, np.uint64(0)
     while True:
-        step = skip(s, fractions, guide)
+        step, held = skip(s, held, fractions, guide)
         cell += step
         if cell >= cells:
             return out[:found]

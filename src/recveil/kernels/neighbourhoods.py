@@ -8,7 +8,9 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
+_STRETCH = 64  # similarities that are compared with the floor together, since few reach it
 PAIRS = 1 << 22  # that may wait at once for their place among the nearest: 64 MB
+_SHORT = 1e-9  # a column no longer than this has no direction: what is left of it is rounding
 _GRID = 1e12  # similarities are rounded to twelve places, so that what is equal on paper (to theta, too) is equal
 
 
@@ -17,23 +19,19 @@ def reach(
     users: NDArray[np.int32],
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
-    order: NDArray[Any],
     k: int,
     floor: float = -1.0,
 ) -> NDArray[np.float64]:
     """For each item the greatest similarity with which it stands among the k nearest of another, -inf below `floor`.
 
     So an item belongs to the union of neighbourhoods of threshold theta if and only if its reach is at least theta.
-    The matrix of users and items comes by columns (starts, users, values), each of length 1 or 0. The same cells by
-    rows: row u has the cells order[starts[u] : starts[u + 1]]. Of equally similar items the one with the lowest number
-    is nearer; an item of similarity 0 is nobody's neighbour. Pairs are looked at once, item by item with those after
-    it; what reaches the floor waits in a buffer of bounded size until it is sorted into the nearest of both.
+    The matrix of users and items comes by columns (column_starts, users, values), each of length 1 or 0; `starts` says
+    where each user's cells would begin by rows. Of equally similar items the one with the lowest number is nearer; an
+    item of similarity 0 is nobody's neighbour. Pairs are looked at once, item by item with those after it; what reaches
+    the floor waits in a buffer of bounded size until it is sorted into the nearest of both.
     """
     n, threads = len(column_starts) - 1, get_num_threads()
-    after = np.empty(len(order), dtype=np.int64)  # where, by rows, the cells after this one begin
-    after[order] = np.arange(1, len(order) + 1)
-    items = np.repeat(np.arange(n, dtype=np.int32), np.diff(column_starts))[order]
-    by_row = values[order]
+    items, by_row, after = _rows(column_starts, users, values, starts)
     near, nearness = np.empty((n, k), dtype=np.int32), np.full((n, k), -np.inf)
     size = np.zeros(n, dtype=np.int64)
     blocks = 4 * threads
@@ -47,6 +45,40 @@ def reach(
     found = np.full(n, -np.inf)
     np.maximum.at(found, near[taken], nearness[taken])
     return found
+
+
+@njit(cache=True, parallel=True)
+def directions(column_starts: NDArray[np.int64], values: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
+    """Every column, less its mean if `centred`, at length 1; at length 0 where all are alike and so nothing is left."""
+    found = np.zeros(len(values))
+    for i in prange(len(column_starts) - 1):
+        begin, end = column_starts[i], column_starts[i + 1]
+        total = 0.0
+        for at in range(begin, end):
+            total += values[at]
+        mean = total / (end - begin) if centred and end > begin else 0.0
+        square = 0.0
+        for at in range(begin, end):
+            square += (values[at] - mean) * (values[at] - mean)
+        length = np.sqrt(square)
+        if length >= _SHORT:
+            for at in range(begin, end):
+                found[at] = (values[at] - mean) / length
+    return found
+
+
+@njit(cache=True)
+def _rows(column_starts: Any, users: Any, values: Any, starts: Any) -> Any:
+    """The cells by rows: their items and values; and for each cell where, by rows, those after it begin."""
+    cursor = starts[:-1].copy()
+    items, by_row = np.empty(len(users), dtype=np.int32), np.empty(len(users))
+    after = np.empty(len(users), dtype=np.int64)
+    for i in range(len(column_starts) - 1):
+        for at in range(column_starts[i], column_starts[i + 1]):
+            place = cursor[users[at]]
+            cursor[users[at]] = after[at] = place + 1
+            items[place], by_row[place] = i, values[at]
+    return items, by_row, after
 
 
 @njit(cache=True, parallel=True)
@@ -92,11 +124,18 @@ def _meet(
                             found += 1
                         total[j] = 0.0
             else:
-                for j in range(i + 1, n):
-                    if total[j] >= low and total[j] != 0.0:
-                        waiting[block, found, 0], waiting[block, found, 1] = i, j
-                        similarity[block, found] = total[j]
-                        found += 1
+                for begin in range(i + 1, n, _STRETCH):
+                    end = min(begin + _STRETCH, n)
+                    reaching = 0
+                    for j in range(begin, end):
+                        reaching += total[j] >= low
+                    if reaching == 0:
+                        continue
+                    for j in range(begin, end):
+                        if total[j] >= low and total[j] != 0.0:
+                            waiting[block, found, 0], waiting[block, found, 1] = i, j
+                            similarity[block, found] = total[j]
+                            found += 1
                 total[i + 1 :] = 0.0
             i += blocks
         count[block] = found
@@ -116,9 +155,9 @@ def _settle(
                 if s >= floor:
                     i, j = waiting[block, at, 0], waiting[block, at, 1]
                     if i % parts == part:
-                        size[i] = _insert(near[i], nearness[i], size[i], j, s)
+                        size[i] = insert(near[i], nearness[i], size[i], j, s)
                     if j % parts == part:
-                        size[j] = _insert(near[j], nearness[j], size[j], i, s)
+                        size[j] = insert(near[j], nearness[j], size[j], i, s)
 
 
 @njit(cache=True)
@@ -154,13 +193,13 @@ def block_nearest(total: Any, floor: float, same: bool, k: int) -> tuple[Any, An
         for j in range(m):
             s = np.floor(total[i, j] * _GRID + 0.5) / _GRID
             if total[i, j] != 0.0 and s >= floor:
-                size[i] = _insert(near[i], nearness[i], size[i], j, s)
-                size[shift + j] = _insert(near[shift + j], nearness[shift + j], size[shift + j], i, s)
+                size[i] = insert(near[i], nearness[i], size[i], j, s)
+                size[shift + j] = insert(near[shift + j], nearness[shift + j], size[shift + j], i, s)
     return near, nearness, size
 
 
 @njit(cache=True)
-def _insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
+def insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
     """Give item j its place among the nearest (nearest first, then lowest number), if it has one; the new size."""
     k = len(near)
     if size == k and (s < nearness[k - 1] or (s == nearness[k - 1] and j > near[k - 1])):

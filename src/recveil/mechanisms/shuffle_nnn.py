@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from recveil.data import Floats, Interactions, concat, group
+from recveil.data import Floats, Interactions, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
@@ -123,8 +123,9 @@ def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) ->
     from recveil.kernels.neighbourhoods import reach
 
     rows = cells(rows, similarity)
-    starts, order = group(rows.user, rows.n_users)
-    return reach(rows.starts("item"), rows.user, directions(rows, similarity), starts, order, k, floor)
+    starts = np.zeros(rows.n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows.user, minlength=rows.n_users), out=starts[1:])
+    return reach(rows.starts("item"), rows.user, columns(rows, similarity), starts, k, floor)
 
 
 def cells(rows: Interactions, similarity: str) -> Interactions:
@@ -133,20 +134,16 @@ def cells(rows: Interactions, similarity: str) -> Interactions:
     repeated = (rows.item[1:] == rows.item[:-1]) & (rows.user[1:] == rows.user[:-1])
     if np.any(repeated):
         rows = rows.take(np.append(~repeated, True))
-    if similarity != "adjusted":
+    if similarity != "adjusted" or rows.rating is None:
         return rows
-    assert rows.rating is not None
     means = np.bincount(rows.user, rows.rating) / np.maximum(np.bincount(rows.user), 1)
     return replace(rows, rating=rows.rating - means[rows.user])
 
 
-def directions(rows: Interactions, similarity: str) -> Floats:
+def columns(rows: Interactions, similarity: str) -> Floats:
     """The value of each cell in its item's column of length 1, so that scalar products are similarities."""
-    assert rows.rating is not None
-    sizes = np.diff(rows.starts("item"))
-    values = np.ones(len(rows)) if similarity == "binary" else rows.rating
-    if similarity == "item-centred":
-        values = values - np.repeat(np.bincount(rows.item, values, rows.n_items) / np.maximum(sizes, 1), sizes)
-    length = np.sqrt(np.bincount(rows.item, values * values, rows.n_items))
-    length[length < 1e-9] = np.inf  # all alike: no direction
-    return np.asarray(values / np.repeat(length, sizes))
+    from recveil.kernels.neighbourhoods import directions
+
+    values = np.ones(len(rows)) if similarity == "binary" or rows.rating is None else rows.rating
+    found: Floats = directions(rows.starts("item"), values, similarity == "item-centred")
+    return found

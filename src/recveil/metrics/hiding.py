@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions
-from recveil.errors import RecveilError
 from recveil.intervals import bootstrap, bootstrap_mean, share
 from recveil.measurement import Measurement, Trial
 
@@ -95,10 +94,8 @@ def released_ratings(trial: Trial) -> Floats | None:
 
 def charts(found: Hiding, title: str) -> tuple[Any, Any]:
     """The paper's two figures (altair): mean ratings before and after, and how many people have which share hidden."""
-    try:
-        import altair as alt
-    except ImportError:
-        raise RecveilError("figures need altair: pip install 'recveil[measure]'") from None
+    import altair as alt
+
     some = np.flatnonzero(np.isfinite(found.after))
     some = some[:: -(-len(some) // POINTS) or 1]
     means = [{"before": b, "after": a} for b, a in zip(found.before[some], found.after[some], strict=True)]

@@ -11,6 +11,7 @@ from recveil.recommenders.neighbours import ItemKNN, UserKNN
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model, Ranker, recommend
 from recveil.recommenders.rater import Average, Predictor, Rater, Surprise
+from recveil.recommenders.residuals import Neighbours
 
 RANKERS: dict[str, Ranker] = {
     r.name: r
@@ -24,15 +25,13 @@ RANKERS: dict[str, Ranker] = {
     )
 }
 
-_NEAR = {"name": "pearson_baseline", "shrinkage": 200}
-
 RATERS: dict[str, Rater] = {
     r.name: r
     for r in (
         Average("item"),
         Average("user"),
-        Surprise("item-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": False}}),
-        Surprise("user-knn", "KNNBaseline", {"k": 40, "sim_options": {**_NEAR, "user_based": True}}),
+        Neighbours("item"),
+        Neighbours("user"),
         Surprise("slope-one", "SlopeOne"),
         Surprise("co-clustering", "CoClustering", {"n_cltr_u": 3, "n_cltr_i": 2, "n_epochs": 40}),
         Surprise("mf", "SVD", {"n_factors": 100, "n_epochs": 60, "lr_all": 0.005, "reg_all": 0.1, "biased": False}),

@@ -1,4 +1,4 @@
-"""Raters: what predicts how a person will rate an item. Averages in our own lines, everything else through surprise."""
+"""Raters: what predicts how a person will rate an item. Averages and neighbours are ours, the rest is surprise's."""
 
 from __future__ import annotations
 
@@ -79,17 +79,12 @@ class Surprise:
         options = dict(self.options)
         if self.algorithm in self.seedable:
             options["random_state"] = seed
-        if self.algorithm.startswith("KNN"):
-            options["verbose"] = False
         model = getattr(extra("surprise"), self.algorithm)(**options)
         model.fit(_trainset(train))
         return Fitted(model)
 
     def gigabytes(self, train: Interactions) -> float:
-        """What the table of all pairs of users or items takes, where the algorithm makes one."""
-        if self.algorithm.startswith("KNN"):
-            side = train.n_users if self.options.get("sim_options", {}).get("user_based", True) else train.n_items
-            return 4 * 8 * side**2 / 1e9  # surprise adds up four such tables on the way
+        """What the tables of all pairs of items take, where the algorithm makes them."""
         return 2 * 8 * train.n_items**2 / 1e9 if self.algorithm == "SlopeOne" else 0.0
 
 
@@ -113,16 +108,22 @@ def rated(data: Interactions) -> Floats:
     return data.rating
 
 
-def _trainset(train: Interactions) -> Any:
-    """surprise's own shape. Of several ratings of one item by one person the last counts."""
-    ratings = rated(train)
+def last_ratings(train: Interactions) -> Interactions:
+    """By user and item. Of several ratings of one item by one person the last counts."""
+    rated(train)
     pair = train.user.astype(np.int64) * train.n_items + train.item
-    last = len(pair) - 1 - np.unique(pair[::-1], return_index=True)[1]
-    people, user = np.unique(train.user[last], return_inverse=True)
-    things, item = np.unique(train.item[last], return_inverse=True)
+    return train.take(len(pair) - 1 - np.unique(pair[::-1], return_index=True)[1])
+
+
+def _trainset(train: Interactions) -> Any:
+    """surprise's own shape."""
+    rows = last_ratings(train)
+    ratings = rated(rows)
+    people, user = np.unique(rows.user, return_inverse=True)
+    things, item = np.unique(rows.item, return_inverse=True)
     by_user: dict[int, list[tuple[int, float]]] = {u: [] for u in range(len(people))}
     by_item: dict[int, list[tuple[int, float]]] = {i: [] for i in range(len(things))}
-    for u, i, r in zip(user.tolist(), item.tolist(), ratings[last].tolist(), strict=True):
+    for u, i, r in zip(user.tolist(), item.tolist(), ratings.tolist(), strict=True):
         by_user[u].append((i, r))
         by_item[i].append((u, r))
     return extra("surprise").Trainset(
@@ -130,7 +131,7 @@ def _trainset(train: Interactions) -> Any:
         by_item,
         len(people),
         len(things),
-        len(last),
+        len(rows),
         (float(ratings.min()), float(ratings.max())),
         {code: u for u, code in enumerate(people.tolist())},
         {code: i for i, code in enumerate(things.tolist())},

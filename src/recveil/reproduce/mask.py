@@ -28,7 +28,9 @@ from recveil.randomness import seeded
 from recveil.recommenders.mask import Score, overlap, similar_items, top_n
 from recveil.release import release
 from recveil.reproduce.claim import Claim, Verdict
+from recveil.reproduce.figures import Figures
 from recveil.supports import inverse, reconstruct
+from recveil.tuning.mask import curve_chart
 
 Progress = Callable[[int, int], None]
 SEEDS = (11, 12, 13)
@@ -50,17 +52,21 @@ class Reading:
         return f"{self.counts} counts, {self.score}, {self.history} history, {least}"
 
 
-def reproduce(folder: Path, told: Progress = lambda done, of: None) -> list[Claim]:  # noqa: ARG005
-    """All claims. `told` hears of steps done, and of how many."""
-    steps = count(1)
+def reproduce(
+    folder: Path,
+    told: Progress = lambda done, of: None,  # noqa: ARG005
+    figures: Path | None = None,
+) -> list[Claim]:
+    """All claims. `told` hears of steps done, and of how many. Figures 3 and 4 are drawn where a folder is given."""
+    steps, draw = count(1), Figures(figures)
 
     def step() -> None:
         told(next(steps), 23)
 
     return [
         *_algebra(),
-        *_movielens(_ratings(folder, "ml-100k"), "MovieLens 100K", 0.943, SEEDS, 1, step),
-        *_movielens(_ratings(folder, "ml-1m"), "MovieLens 1M (not in the paper)", None, SEEDS[:1], 4, step),
+        *_movielens(_ratings(folder, "ml-100k"), "MovieLens 100K", 0.943, SEEDS, 1, step, draw),
+        *_movielens(_ratings(folder, "ml-1m"), "MovieLens 1M (not in the paper)", None, SEEDS[:1], 4, step, draw),
         *_gone(),
     ]
 
@@ -97,7 +103,13 @@ def _algebra() -> list[Claim]:
 
 
 def _movielens(
-    data: Interactions, name: str, published: float | None, seeds: tuple[int, ...], every: int, step: Callable[[], None]
+    data: Interactions,
+    name: str,
+    published: float | None,
+    seeds: tuple[int, ...],
+    every: int,
+    step: Callable[[], None],
+    draw: Figures,
 ) -> list[Claim]:
     """The claims on one data set. Overlaps are over every so many-th user, at the published p if there is one."""
     choice = choose_p(data, chance=seeded(seeds[0]).derive("reproduce"))
@@ -123,6 +135,14 @@ def _movielens(
             found.setdefault((reading, p), []).append(overlap(truth[reading.score, reading.minsup], lists))
         step()
     means = {key: [float(o.mean()) for o in draws] for key, draws in found.items()}
+    _draw(
+        draw,
+        "_".join(name.partition(" (")[0].lower().split()),
+        choice,
+        found,
+        [r for r in readings if r.minsup],
+        theirs,
+    )
     return [
         *([_chosen(choice, published, name)] if published else []),
         _interior(choice, name),
@@ -131,6 +151,26 @@ def _movielens(
         *([_figure_4(found, readings, theirs, name)] if published else []),
         _protected(data, choice.p, seeds[0], name),
     ]
+
+
+def _draw(
+    draw: Figures,
+    name: str,
+    choice: Choice,
+    found: dict[tuple[Reading, float], list[NDArray[np.float64]]],
+    readings: list[Reading],
+    p: float,
+) -> None:
+    """The curve from which p is chosen; the overlap over p; how many users have which overlap. Readings with minsup."""
+    if draw.folder is None:
+        return
+    draw.chart(f"mask_{name}_choice_of_p", curve_chart(choice))
+    over = sorted({at for _, at in found if at != HALF})
+    overlaps = {str(r): np.array([np.mean([o.mean() for o in found[r, at]]) for at in over]) for r in readings}
+    draw.lines(f"mask_{name}_figure_3", overlaps, "p", "overlap with the unperturbed system, %", over)
+    draw.histogram(
+        f"{name}: figure 4, p = {p:g}", {str(r): np.concatenate(found[r, p]) for r in readings}, "overlap, %"
+    )
 
 
 def _lists(

@@ -20,7 +20,7 @@ from recveil.recommenders.neighbours import UserKNN
 from recveil.recommenders.popular import MostPopular
 from recveil.reproduce import mbrw_experiments as run
 from recveil.reproduce.claim import Claim, Verdict
-from recveil.reproduce.mbrw_figures import Figures
+from recveil.reproduce.figures import Figures
 from recveil.transitions import transitions
 from recveil.walks import walkable
 

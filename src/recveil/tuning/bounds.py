@@ -168,10 +168,8 @@ def _linked(subject: Trial, known: int, trusted: pl.Series | None, rng: np.rando
 
 
 def _chart(parameter: str, values: tuple[float, ...], curve: list[dict[str, Measurement]], chosen: Mechanism) -> Any:
-    try:
-        import altair as alt
-    except ImportError:
-        raise RecveilError("figures need altair: pip install 'recveil[measure]'") from None
+    import altair as alt
+
     panels = []
     x = alt.X("x:Q", title=parameter)
     rule = alt.Chart(alt.Data(values=[{"x": getattr(chosen, parameter)}])).mark_rule(strokeDash=[4, 3])

@@ -35,10 +35,8 @@ def tune_mask(data: Interactions, keep: str | None, seed: int | None, progress: 
 
 def curve_chart(choice: Choice) -> Any:
     """P(P) / MAE(P), P(P) and MAE(P) over p, the 1% plateau shaded and the chosen p marked (altair)."""
-    try:
-        import altair as alt
-    except ImportError:
-        raise RecveilError("figures need altair: pip install 'recveil[measure]'") from None
+    import altair as alt
+
     rows = choice.record()["curve"]
     plateau = alt.Chart(alt.Data(values=[{"low": choice.plateau[0], "high": choice.plateau[1]}]))
     chosen = alt.Chart(alt.Data(values=[{"p": choice.p}]))
