@@ -19,7 +19,7 @@ from typing import Any
 from recveil.errors import RecveilError
 
 REACH = 3.0  # seconds to reach a master
-WORKERS = 30.0  # seconds until a cluster gives us an executor
+WORKERS = 60.0  # seconds until a cluster gives us an executor
 JAVA = 17
 _ONE_THREAD = (
     "NUMBA_NUM_THREADS",
