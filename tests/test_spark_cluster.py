@@ -25,7 +25,7 @@ from recveil.samples import sample
 pyspark = pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = pytest.mark.spark
 
-PATIENCE = 900  # seconds; a quiet machine needs a tenth of it
+PATIENCE = 900  # seconds: machines are shared
 DATA = "films?users=2000"
 
 
