@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recveil import denoise
 from recveil.data import Interactions, from_ids
 from recveil.kernels.baskets import swap_items, walk
 from recveil.mechanism import Public
@@ -21,7 +20,7 @@ from recveil.mechanisms.dp_streams import UNIT, DpStreams
 from recveil.noise import draw, gaussian
 from recveil.randomness import entropy
 from recveil.release import publish, release
-from recveil.streams import SOFTNESS, cumulated, draw_lengths, pair_counts
+from recveil.streams import SOFTNESS, cumulated, cumulated_rows, draw_lengths, expected, pair_counts
 
 DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 
@@ -40,22 +39,25 @@ def parts(data: Interactions, mechanism: DpStreams) -> tuple[Any, ...]:
     tables = mechanism.tables(published.rounds)
     cells = sum(len(t) for r in published.rounds for t in r.values())
     timed(f"of it noise alone ({cells:,} cells)", lambda: draw(gaussian(16 * UNIT**2), cells, entropy()))
-    M = timed(f"de-noise {len(tables.kept):,} items", lambda: denoise.pairs(tables.pairs, tables.pair_sigma))
+    pairs = timed(f"de-noise {len(tables.kept):,} items", lambda: expected(tables))
     sizes = draw_lengths(tables, None, np.random.default_rng(1))
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    rows, first = cumulated(M), cumulated(M.sum(1)[None])[0]
-    item = timed(f"draw {len(sizes):,} streams", lambda: walk(entropy().key(), starts, first, rows))
+    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
+    item = timed(f"draw {len(sizes):,} streams", lambda: walk(entropy().key(), starts, first, rows, pairs.table))
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
-    target = (M * ((sizes * (sizes - 1) * weight).sum() / M.sum())).astype(np.float32)
-    excess = pair_counts(starts, item, weight, len(M)) - target
-    state = (starts, item, excess, target, first, rows, SOFTNESS * float(weight.mean()))
+    target = (pairs.weight * ((sizes * (sizes - 1) * weight).sum() / pairs.strength.sum())).astype(np.float32)
+    excess = pair_counts(starts, item, weight, pairs.table) - target
+    state = (starts, item, excess, target, first, rows, pairs.table, SOFTNESS * float(weight.mean()))
     timed("swaps, 10 sweeps", lambda: swap_items(entropy().key(), *state, 10))
     print(f"  largest memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
     return state
 
 
-def numpy_sweep(starts: Any, item: Any, excess: Any, target: Any, first: Any, rows: Any, softness: float) -> int:
-    """The twin: one sweep over the baskets, vectorised within a basket."""
+def numpy_sweep(
+    starts: Any, item: Any, excess: Any, target: Any, first: Any, rows: Any, table: Any, softness: float
+) -> int:
+    """The twin: one sweep over the baskets, vectorised within a basket; the table's rows are whole."""
+    excess, target, rows = (a.reshape(len(table.indptr) - 1, -1) for a in (excess, target, rows))
     rng = np.random.default_rng(1)
     proposals = 0
     for begin, end in pairwise(starts):
@@ -102,6 +104,19 @@ def main() -> None:
     diginetica = from_ids(flat["session"], flat["clicks"], time=np.arange(len(flat)), unit="session")
     print(f"diginetica, epsilon 4, order=none: {diginetica.n_users:,} sessions, {diginetica.n_items:,} items")
     parts(diginetica, DpStreams(epsilon=4.0, delta=1e-6, order="none"))
+    large = many_items()
+    print(
+        f"generated, epsilon 8, order=none: {large.n_users:,} sessions, {large.n_items:,} items, pairs noised sparsely"
+    )
+    parts(large, DpStreams(epsilon=8.0, delta=1e-7, order="none"))
+
+
+def many_items(sessions: int = 1_000_000, items: int = 40_000) -> Interactions:
+    """Sessions of five clicks among items that stand near each other."""
+    rng = np.random.default_rng(1)
+    item = (rng.integers(items, size=(sessions, 1)) + rng.integers(20, size=(sessions, 5))) % items
+    user = np.repeat(np.arange(sessions), 5)
+    return from_ids(pl.Series(user), pl.Series(item.ravel()), time=np.arange(user.size), unit="session")
 
 
 if __name__ == "__main__":

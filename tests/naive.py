@@ -178,7 +178,16 @@ def pick(words: list[int], cumulated: list[int]) -> int:
     return min(sum(c <= u for c in cumulated), len(cumulated) - 1)
 
 
-def walk_basket(words: list[int], size: int, first: list[int], rows: list[list[int]]) -> list[int]:
+def step(words: list[int], row: dict[int, int], first: list[int]) -> int:
+    """An item by its cumulated weight in a row, which need not name all items; what it leaves open is by popularity."""
+    u = words.pop(0) >> 32
+    for j, c in row.items():
+        if u < c:
+            return j
+    return pick(words, first)
+
+
+def walk_basket(words: list[int], size: int, first: list[int], rows: list[dict[int, int]]) -> list[int]:
     basket: list[int] = []
     while len(basket) < size:
         tries = 0
@@ -186,7 +195,7 @@ def walk_basket(words: list[int], size: int, first: list[int], rows: list[list[i
             if not basket or tries >= 20:
                 new = pick(words, first) if tries < 60 else below(words, len(first))
             else:
-                new = pick(words, rows[basket[below(words, len(basket))]])
+                new = step(words, rows[basket[below(words, len(basket))]], first)
             tries += 1
             if new not in basket:
                 break
@@ -194,21 +203,24 @@ def walk_basket(words: list[int], size: int, first: list[int], rows: list[list[i
     return basket
 
 
-def pair_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
-    """Half the weighted squares of (pair counts of the baskets - target)."""
-    m = len(target)
-    counts = [[0.0] * m for _ in range(m)]
+def pair_error(baskets: list[list[int]], target: dict[tuple[int, int], float], softness: float) -> float:
+    """Half the weighted squares of (pair counts of the baskets - target); pairs without a target are each alone."""
+    counts = dict.fromkeys(target, 0.0)
+    error = 0.0
     for basket in baskets:
         for a, b in combinations(basket, 2):
-            for i, j in ((a, b), (b, a)):
-                counts[i][j] += 1 / math.sqrt(len(basket) * (len(basket) - 1) / 2)
-    cells = [(i, j) for i in range(m) for j in range(m) if i < j]
-    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+            w = 1 / math.sqrt(len(basket) * (len(basket) - 1) / 2)
+            cell = (min(a, b), max(a, b))
+            if cell in counts:
+                counts[cell] += w
+            else:
+                error += w * w / softness
+    return error + sum((counts[c] - target[c]) ** 2 / (target[c] + softness) for c in target)
 
 
 def swap_items(
-    key: bytes, baskets: list[list[int]], target: list[list[float]], first: list[int], rows: list[list[int]],
-    softness: float, sweeps: int,
+    key: bytes, baskets: list[list[int]], target: dict[tuple[int, int], float], first: list[int],
+    rows: list[dict[int, int]], softness: float, sweeps: int,
 ) -> list[list[int]]:  # fmt: skip
     """A proposal is accepted if the whole error, computed anew, falls."""
     baskets = [list(b) for b in baskets]
@@ -218,7 +230,7 @@ def swap_items(
             for at in range(len(basket) if len(basket) > 1 else 0):
                 if (words.pop(0) >> 11) * 2.0**-53 < 0.8:
                     other = below(words, len(basket) - 1)
-                    new = pick(words, rows[basket[other if other < at else other + 1]])
+                    new = step(words, rows[basket[other if other < at else other + 1]], first)
                 else:
                     new = pick(words, first)
                 if new in basket:

@@ -13,19 +13,22 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from recveil.attacks.epsilon import lower_bound
 from recveil.budget import epsilon_of, rho_of, variance
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.kernels.baskets import count_items, count_pairs, swap_items, swap_order, walk
+from recveil.kernels.baskets import Table, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
 from recveil.mechanism import Public
+from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams
 from recveil.randomness import seeded
 from recveil.release import draw, publish, release
+from recveil.sparse_pairs import FALSE, listed, places
 from recveil.spec import parse
 from recveil.statistics import drawing, load_statistics, save_statistics
-from recveil.streams import cumulated, pair_counts, similarity
+from recveil.streams import Pairs, cumulated, cumulated_rows, pair_counts, similarity
 
 N_ITEMS = 12
 baskets = st.lists(st.lists(st.integers(0, N_ITEMS - 1), max_size=30), min_size=1, max_size=6)
@@ -62,6 +65,11 @@ def test_counts_equal_their_twins(many: list[list[int]], some: set[int]) -> None
     assert {(int(a), int(b)): int(c) for a, b, c in zip(rows, columns, upper, strict=True) if c} == pairs
     assert {j: int(c) for j, c in enumerate(size) if c} == lengths
     assert {divmod(j, m): int(c) for j, c in enumerate(after) if c} == moves
+    cells, weights, again = list_pairs(starts, item, keep, m, EDGES, PAIRS, UNIT**2 - PAIRS)
+    one_by_one = listed(cells, weights, again)
+    where = zip(*(side.tolist() for side in places(one_by_one.cells, m)), strict=True)
+    assert dict(zip(where, one_by_one.values.tolist(), strict=True)) == pairs
+    assert np.array_equal(again, size)
 
 
 @settings(max_examples=60, deadline=None)
@@ -93,38 +101,56 @@ def test_a_large_basket_is_bounded_too() -> None:
 
 
 @pytest.mark.kernel
-def test_draws_equal_their_twins() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_draws_equal_their_twins(whole: bool) -> None:
     rng = np.random.default_rng(3)
     m, sizes = 7, [3, 1, 2, 5, 4, 7]
     M = rng.random((m, m)) * 3
     M = M + M.T
     np.fill_diagonal(M, 0)
-    rows, first = cumulated(M), cumulated(M.sum(1)[None])[0]
+    pairs = whole_or_not(M, whole)
+    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
     starts = np.cumsum([0, *sizes]).astype(np.int64)
     key = seeded(9)
-    item = walk(key.key(), starts, first, rows)
+    item = walk(key.key(), starts, first, rows, pairs.table)
+    at = pairs.table.indptr
+    columns = pairs.table.indices if len(pairs.table.indices) else np.tile(np.arange(m), m)
+    places = [slice(*at[i : i + 2]) for i in range(m)]
+    steps = [dict(zip(columns[p].tolist(), rows[p].tolist(), strict=True)) for p in places]
     many = [
-        naive.walk_basket(naive.chacha_words(key.key().tobytes(), k, 400), size, first.tolist(), rows.tolist())
+        naive.walk_basket(naive.chacha_words(key.key().tobytes(), k, 400), size, first.tolist(), steps)
         for k, size in enumerate(sizes)
     ]
     assert item.tolist() == [i for b in many for i in b]
     weight = 1 / np.sqrt(np.maximum(np.array(sizes) * (np.array(sizes) - 1) / 2, 1))
-    target = (M / 4).astype(np.float32)
-    excess = pair_counts(starts, item, weight, m) - target
-    swapped = naive.swap_items(
-        key.key().tobytes(), many, target.tolist(), first.tolist(), rows.tolist(), 0.7, 3
-    )  # fmt: skip
-    accepted = swap_items(key.key(), starts, item, excess, target, first, rows, 0.7, 3)
+    target = (pairs.weight / 4).astype(np.float32)
+    goal = {(i, int(j)): float(t) for i, p in enumerate(places) for j, t in zip(columns[p], target[p], strict=True)
+            if i < j}  # fmt: skip
+    excess = pair_counts(starts, item, weight, pairs.table) - target
+    swapped = naive.swap_items(key.key().tobytes(), many, goal, first.tolist(), steps, 0.7, 3)
+    accepted = swap_items(key.key(), starts, item, excess, target, first, rows, pairs.table, 0.7, 3)
     assert item.tolist() == [i for b in swapped for i in b]
-    assert accepted > 3
-    assert np.allclose(excess, pair_counts(starts, item, weight, m) - target, atol=1e-4)
-    moves = -target.copy()
+    assert accepted >= 3
+    assert np.allclose(excess, pair_counts(starts, item, weight, pairs.table) - target, atol=1e-4)
+    if not whole:
+        return
+    goals = target.reshape(m, m)
+    moves = -goals
     for basket in swapped:
         for a, b in pairwise(basket):
             moves[a, b] += 1 / np.sqrt(len(basket) - 1)
-    ordered = naive.swap_order(key.key().tobytes(), swapped, target.tolist(), 0.7, 3)
-    assert swap_order(key.key(), starts, item, moves, target, 0.7, 3) > 3
+    ordered = naive.swap_order(key.key().tobytes(), swapped, goals.tolist(), 0.7, 3)
+    assert swap_order(key.key(), starts, item, moves, goals, 0.7, 3) > 3
     assert item.tolist() == [i for b in ordered for i in b]
+
+
+def whole_or_not(M: np.ndarray, whole: bool) -> Pairs:
+    """A table of pairs with every cell, or with those of more than average weight."""
+    m = len(M)
+    if whole:
+        return Pairs(Table(np.arange(m + 1) * m, np.empty(0, np.int32)), M.ravel(), M.sum(1))
+    kept = sparse.csr_array(np.where(M.mean() < M, M, 0.0))
+    return Pairs(Table(kept.indptr.astype(np.int64), kept.indices.astype(np.int32)), kept.data, M.sum(1))
 
 
 def test_budget_agrees_with_dp_accounting() -> None:
@@ -186,9 +212,9 @@ def test_a_release_keeps_the_camps_apart_and_the_null_has_none() -> None:
     assert mixed(release(shuffled, MECHANISM, seed=1).data) > 0.4
 
 
-def mixed(rows: Interactions) -> float:
+def mixed(rows: Interactions, half: int = 20) -> float:
     """The share of pairs of items, within people, that come from both camps."""
-    side = (rows.items.to_numpy()[rows.item] >= 20).astype(float)
+    side = (rows.items.to_numpy()[rows.item] >= half).astype(float)
     n = np.bincount(rows.user)
     high = np.bincount(rows.user, side)
     return float((high * (n - high)).sum() / (n * (n - 1) / 2).sum())
@@ -213,8 +239,46 @@ def test_direct_model_finds_the_camp() -> None:
     assert made.published is not None
     tables = MECHANISM.tables(made.published.rounds)
     S = similarity(tables)
-    nearest = tables.kept[np.argmax(S, axis=1)]
+    nearest = tables.kept[np.argmax(S.toarray(), axis=1)]
     assert np.mean((nearest >= 20) == (tables.kept >= 20)) > 0.9
+
+
+def test_many_items_are_published_sparsely(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same tables, cut: pairs within the camps stand above the threshold, others by chance alone."""
+    data, mechanism = camps(6000, 60), DpStreams(epsilon=4.0, delta=1e-4, order="none")
+    dense = release(data, mechanism, seed=1)
+    monkeypatch.setattr(dp_streams, "DENSE", 20)
+    made = release(data, mechanism, seed=1)
+    assert made.published is not None and dense.published is not None
+    first, second = made.published.rounds
+    assert np.array_equal(first["items"], dense.published.rounds[0]["items"])
+    i, j = places(second["cells"], 60)
+    within = (i < 30) == (j < 30)
+    assert within.sum() > 0.99 * 2 * 30 * 29 / 2
+    chance = 30 * 30 * 2 * FALSE / 60  # of the pairs of both camps, the share that noise lifts above the threshold
+    assert abs((~within).sum() - chance) < 5 * np.sqrt(chance)
+    assert mixed(made.data, 30) < 0.1
+    assert abs(made.data.n_users - dense.data.n_users) < 200
+    real, drawn = (np.bincount(d.item, minlength=60) / len(d) for d in (data, made.data))
+    assert np.abs(real - drawn).max() < 0.005
+    nearest = np.argmax(similarity(mechanism.tables(made.published.rounds)).toarray(), axis=1)
+    assert np.array_equal(nearest >= 30, np.arange(60) >= 30)
+    save_statistics(made.published, tmp_path / "kept")
+    assert draw(load_statistics(tmp_path / "kept"), seed=1).data.equals(made.data)
+
+
+def test_listed_pairs_add_up_over_chunks() -> None:
+    lengths = np.ones(2, dtype=np.int64)
+    one, other = listed(np.array([7, 2, 7]), np.array([1, 2, 3]), lengths), listed(np.array([2, 9]), lengths, lengths)
+    both = one + other
+    assert both.cells.tolist() == [2, 7, 9]
+    assert both.values.tolist() == [3, 4, 1]
+    assert both.lengths.tolist() == [2, 2]
+    nothing = listed(np.empty(0, np.int64), np.empty(0, np.int64), lengths)
+    assert (nothing + nothing).cells.tolist() == []
+    m = 9
+    i, j = np.triu_indices(m, 1)
+    assert np.array_equal(places(np.arange(m * (m - 1) // 2), m), (i, j))
 
 
 def test_statistics_are_kept_and_drawn_from_again(tmp_path: Path) -> None:
@@ -257,6 +321,27 @@ def test_command_recommends_from_the_tables(recveil: Callable[..., Any], tmp_pat
     recveil("recommend", "clicks.csv", "--with", spec, "--minsup", 3, code=1)
 
 
+def test_command_recommends_over_a_public_catalogue(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    camps(2000).frame().write_csv(tmp_path / "clicks.csv")
+    (tmp_path / "items.txt").write_text("\n".join(map(str, range(1, 60))))  # item 0 is missing, 40..59 nobody clicked
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    options = ("--catalogue", "items.txt", "--top", 5, "-o", "lists.txt")
+    done = recveil("recommend", "clicks.csv", "--with", spec, *options)
+    assert "1 items of the data do not stand in the catalogue" in done.stderr
+    assert "spent: epsilon 4" in done.stderr
+    lists = [line.split("\t") for line in (tmp_path / "lists.txt").read_text().splitlines()]
+    right = [1 <= int(i) < 40 and (int(i) >= 20) == bool(int(user) % 2) for user, row in lists for i in row.split(",")]
+    assert len(right) == 5 * 2000
+    assert np.mean(right) > 0.95
+    recveil("release", "clicks.csv", "--with", spec, "-o", "one", "--keep-statistics", "kept", *options[:2])
+    again = recveil("recommend", "clicks.csv", "--with", "dp-streams", "--statistics", "kept", "--top", 5)
+    assert "spent" not in again.stderr
+    wrong = recveil("recommend", "clicks.csv", "--with", "mask:p=0.9", "--statistics", "kept", code=1)
+    assert "published by dp-streams" in wrong.stderr
+    wrong = recveil("recommend", "clicks.csv", "--with", "mask:p=0.9", "--catalogue", "items.txt", code=1)
+    assert "--catalogue is for dp-streams" in wrong.stderr
+
+
 def test_bad_input() -> None:
     for bad in ("epsilon=0,delta=1e-6", "epsilon=nan,delta=1e-6", "epsilon=1,delta=0", "epsilon=1,delta=1"):
         with pytest.raises(RecveilError, match="dp-streams: parameter"):
@@ -264,13 +349,17 @@ def test_bad_input() -> None:
     for bad in ("k=0", "k=some", "order=maybe"):
         with pytest.raises(RecveilError, match="dp-streams: parameter"):
             parse(f"dp-streams:epsilon=1,delta=1e-6,{bad}")
+    with pytest.raises(RecveilError, match="epsilon 1e-05 is too small"):
+        release(camps(30), DpStreams(epsilon=1e-5, delta=1e-9), seed=1)
     with pytest.raises(RecveilError, match="needs the parameter delta"):
         parse("dp-streams:epsilon=1")
     with pytest.raises(RecveilError, match="items stand out of the noise at epsilon 1, and 10 are needed"):
         release(camps(30), DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     one = from_ids(pl.Series([1, 1]), pl.Series([1, 2]))
-    with pytest.raises(RecveilError, match="stand out of the noise"):
+    with pytest.raises(RecveilError, match="the catalogue has 2 items, and 10 are needed"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1)
+    with pytest.raises(RecveilError, match="stand out of the noise"):
+        release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series(np.arange(1000)))
 
 
 def test_the_promise_names_unit_and_catalogue() -> None:

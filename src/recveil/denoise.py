@@ -7,29 +7,54 @@ suggests.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import erfc
 
 Floats = NDArray[np.float64]
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
+_SPREAD = 0.5  # of the factors of shrinkage: people who are drawn should differ as real ones do
+_NEAR = 0.2  # deviations by which a first estimate must exceed the prior to count as a neighbour
 _FIRST_BIN, _GROWTH = 256, 3
 _STEPS = 16  # to a standard deviation, in which residuals are told apart; beyond 8 deviations, 16 to a doubling
 _VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
 
 
-def pairs(G: Floats, sigma: float, rank: bool = True) -> Floats:
-    """The expected table behind a symmetric noisy one with an empty diagonal and noise of deviation sigma."""
+def pairs(G: Floats, sigma: float) -> Floats:
+    """The expected table behind a symmetric noisy one with an empty diagonal and noise of deviation sigma.
+
+    Of few items the directions in which they differ are found. Of many, pairs that have neighbours in common are told
+    from those that have none, and shrunk less: a first estimate of the other pairs says which they are.
+    """
     m = len(G)
     q = independence(G)
     prior = np.outer(q, q)
-    if rank and m <= _LARGEST:
+    if m <= _LARGEST:
         prior += low_rank(_hollow(G - prior), sigma)
     above = np.triu(np.ones((m, m), dtype=bool), 1)
     expected = prior[above]
-    found = np.zeros_like(G)
-    found[above] = np.maximum(expected + shrink(G[above] - expected, expected, sigma), 0.0)
-    found += found.T
+    residual, kinds = G[above] - expected, classes(expected)
+    if m > _LARGEST:
+        first = _symmetric(np.maximum(expected + shrink(residual, kinds, sigma), 0.0), above)
+        common = common_neighbours(first, prior, sigma)[above]
+        near = common > 0
+        kinds[near] = kinds.max() + 1 + classes(common[near])
+    return _symmetric(np.maximum(expected + shrink(residual, kinds, sigma, _SPREAD), 0.0), above)
+
+
+def common_neighbours(M: Floats, prior: Floats, sigma: float) -> NDArray[np.float32]:
+    """How near two items are by way of a third: sums of products of cosines beyond the prior, from a first estimate.
+
+    The noise of a cell has no part in its own sum, since no item is its own neighbour.
+    """
+    norm = np.sqrt(np.maximum(M.sum(1), 1e-9))
+    i, j = np.nonzero(M - prior > _NEAR * sigma)
+    E = sparse.csr_array((((M - prior)[i, j] / norm[i] / norm[j]).astype(np.float32), (i, j)), shape=M.shape)
+    found: NDArray[np.float32] = (E @ E).toarray()
     return found
 
 
@@ -54,17 +79,28 @@ def low_rank(R: Floats, sigma: float) -> Floats:
     return _hollow((vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T)
 
 
-def shrink(residual: Floats, prior: Floats, sigma: float) -> Floats:
-    """The posterior mean of residuals: in each class of like priors a mixture of normals is fitted, noise known."""
+def shrink(residual: Floats, kinds: NDArray[np.int64], sigma: float, power: float = 1.0) -> Floats:
+    """The posterior mean of residuals: in each class of like cells a mixture of normals is fitted, noise known.
+
+    With the power 1/2 of its factors they vary as much as the true ones do; posterior means vary less.
+    """
     found = np.empty_like(residual)
-    kinds, levels = _classes(prior), _levels(np.abs(residual) / sigma)
+    levels = _levels(np.abs(residual) / sigma)
     heights = _heights(int(levels.max(initial=0)) + 1)
     for kind in range(int(kinds.max(initial=0)) + 1):
         here = kinds == kind
         counts = np.bincount(levels[here], minlength=len(heights))
         if counts.any():
-            found[here] = residual[here] * _factor(heights, counts)[levels[here]]
+            found[here] = residual[here] * (_factor(heights, counts) ** power)[levels[here]]
     return found
+
+
+def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats:
+    """The posterior mean of values above a threshold, where `hidden` others are known to lie below it."""
+    levels = _levels(values / sigma)
+    heights = _heights(int(levels.max(initial=0)) + 1)
+    counts = np.bincount(levels, minlength=len(heights))
+    return values * _factor(heights, counts, (threshold / sigma, hidden))[levels]
 
 
 def _levels(z: Floats) -> NDArray[np.int64]:
@@ -79,20 +115,25 @@ def _heights(n: int) -> Floats:
     return np.minimum(level / _STEPS, 8.0) * 2.0 ** (np.maximum(level - 8 * _STEPS, 0) / _STEPS)
 
 
-def _factor(z: Floats, counts: NDArray[np.int64], steps: int = 150) -> Floats:
-    """How much of a residual of z deviations is kept, given how often each z occurs in the class."""
+def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0.0, 0), steps: int = 2000) -> Floats:
+    """How much of a residual of z deviations is kept, given how often each z occurs in the class.
+
+    hidden: a number of deviations, and how many further residuals are known to lie below it.
+    """
     spread = 1 + _VARIANCES
     likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
+    below = 0.5 * erfc(-hidden[0] / np.sqrt(2 * spread))
     weight = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
     for _ in range(steps):
         joint = likelihood * weight
         share = joint / joint.sum(1, keepdims=True)
-        weight = np.maximum(counts @ share / counts.sum(), 1e-12)
+        found = counts @ share + hidden[1] * below * weight / (below @ weight)
+        weight = np.maximum(found / (counts.sum() + hidden[1]), 1e-12)
     joint = likelihood * weight
     return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
 
 
-def _classes(prior: Floats) -> NDArray[np.int64]:
+def classes(prior: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Classes of cells by their prior, largest first: 256 cells, three times as many, and so on."""
     ends: list[int] = []
     end, size = _FIRST_BIN, _FIRST_BIN
@@ -105,6 +146,13 @@ def _classes(prior: Floats) -> NDArray[np.int64]:
     places = len(prior) - np.array(ends)
     edges = np.partition(prior, places)[places][::-1]
     return len(edges) - np.searchsorted(edges, prior, side="right")
+
+
+def _symmetric(cells: Floats, above: NDArray[np.bool_]) -> Floats:
+    M = np.zeros(above.shape)
+    M[above] = cells
+    M += M.T
+    return M
 
 
 def _hollow(R: Floats) -> Floats:

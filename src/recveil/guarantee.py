@@ -27,6 +27,7 @@ class Guarantee:
     neighbours: str | None = None
     given: str | None = None  # what is taken to be public
     proof: str | None = None  # where in docs/ the theorem stands
+    rho: float | None = None  # the budget as zCDP, where the noise is Gaussian: rhos of several releases add up
 
     def __post_init__(self) -> None:
         if not self.sentence.strip():
@@ -54,6 +55,7 @@ class Guarantee:
             "status": self.status,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "rho": self.rho,
             "unit": self.unit,
             "neighbours": self.neighbours,
             "given": self.given,
@@ -83,6 +85,7 @@ def compose(first: Guarantee, second: Guarantee) -> Guarantee:
         first,
         epsilon=first.epsilon + second.epsilon,
         delta=first.delta + second.delta,
+        rho=None if first.rho is None or second.rho is None else first.rho + second.rho,
         given=given,
         sentence=f"Two releases together. {first.sentence} {second.sentence}",
         proof=None,

@@ -15,6 +15,8 @@ from recveil.errors import RecveilError, unknown
 if TYPE_CHECKING:
     from recveil.data import Interactions
     from recveil.mechanism import Mechanism
+    from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.release import Published
 
 _CHOICES = {"score": ("max", "sum"), "history": ("real", "perturbed")}
 _CELLS = 40_000_000  # of similar-item lists held at a time
@@ -29,6 +31,8 @@ class Wish:
     history: str
     minsup: float | None
     similar: str | None
+    catalogue: str | None
+    published: Published | None
     seed: int | None
 
 
@@ -51,6 +55,10 @@ def recommend(
         float | None, typer.Option(help="Estimated users an item must have; default 6 deviations.")
     ] = None,
     similar: Annotated[str | None, typer.Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
+    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="dp-streams: the public item ids.")] = None,
+    statistics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="dp-streams: tables kept by a release; nothing more is spent.")
+    ] = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -70,11 +78,18 @@ def recommend(
         raise RecveilError(f"--minsup must not be negative, not {minsup:g}")
     from recveil.spec import parse
 
-    mechanism = parse(with_)
+    if statistics:
+        from recveil.statistics import drawing, load_statistics
+
+        published = drawing(load_statistics(statistics), with_)
+    else:
+        published = None
+    mechanism = published.mechanism if published else parse(with_)
     if mechanism.name not in _LEARNERS:
         raise unknown("mechanism to recommend with", mechanism.name, _LEARNERS)
     rows = read_released(data, columns, duplicates)
-    made = _LEARNERS[mechanism.name](rows, mechanism, Wish(top, score, history, minsup, similar, seed))
+    wish = Wish(top, score, history, minsup, similar, catalogue, published, seed)
+    made = _LEARNERS[mechanism.name](rows, mechanism, wish)
     short = sum(len(row) < top for row in made.items)
     say(", ".join(f"{name} {value}" for name, value in made.how.items()))
     if short:
@@ -100,6 +115,8 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
     from recveil.spec import text
 
     assert isinstance(mechanism, Mask)
+    if wish.catalogue:
+        raise RecveilError("mask perturbs the observed items; --catalogue is for dp-streams")
     if wish.history == "real":
         seen, used = perturb(data, mechanism, wish.seed)
         histories = data
@@ -124,13 +141,10 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
 
 
 def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
-    import numpy as np
-
-    from recveil.mechanism import Public
     from recveil.mechanisms.dp_streams import DpStreams
-    from recveil.randomness import source
-    from recveil.release import publish
+    from recveil.release import over_catalogue
     from recveil.spec import text
+    from recveil.statistics import spent
     from recveil.streams import similarity, top_items
 
     assert isinstance(mechanism, DpStreams)
@@ -138,14 +152,35 @@ def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
         raise RecveilError(
             "dp-streams learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
         )
-    data = data.compact()
-    public = Public(data.kind, data.unit, data.items, data.tags, False)
-    with progress(mechanism.name, mechanism.rounds * len(data)) as tick:
-        tables = mechanism.tables(publish(data, mechanism, public, source(wish.seed), tick).rounds)
-    best = top_items(data.matrix(binary=True)[:, tables.kept], similarity(tables), tables, wish.top)
-    names = data.items.gather(tables.kept).to_list()
+    if wish.published and wish.catalogue:
+        raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
+    published = wish.published or _published(data, mechanism, wish)
+    tables = mechanism.tables(published.rounds)
+    people = over_catalogue(data, published.public.items).matrix(binary=True)
+    best = top_items(people[:, tables.kept], similarity(tables), tables, wish.top)
+    names = published.public.items.gather(tables.kept).to_list()
+    if not wish.published:
+        say(spent(published))
     how = {"mechanism": text(mechanism), "items": len(names), "history": "real", "score": "sum"}
-    return Lists(data.users.to_list(), [[names[i] for i in row if i >= 0] for row in np.asarray(best).tolist()], how)
+    return Lists(data.users.to_list(), [[names[i] for i in row if i >= 0] for row in best.tolist()], how)
+
+
+def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
+    """Noisy tables over the public catalogue, or over the observed items where none was given."""
+    from recveil.catalogue import read_catalogue
+    from recveil.mechanism import Public
+    from recveil.randomness import source
+    from recveil.release import over_catalogue, publish
+
+    data = data.compact()
+    if wish.catalogue:
+        n = data.n_items
+        data = over_catalogue(data, read_catalogue(wish.catalogue))
+        if outside := n - len(data.compact().items):
+            say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
+    public = Public(data.kind, data.unit, data.items, data.tags, bool(wish.catalogue))
+    with progress(mechanism.name, mechanism.rounds * len(data)) as tick:
+        return publish(data, mechanism, public, source(wish.seed), tick)
 
 
 # Who can learn from what a mechanism lets out.

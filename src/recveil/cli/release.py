@@ -50,6 +50,9 @@ def release(
         str | None,
         typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
     engine: Engine = "local",
     master: Master = None,
@@ -63,8 +66,9 @@ def release(
     for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
-    if keep_map and Path(out).resolve() in (Path(keep_map).resolve(), *Path(keep_map).resolve().parents):
-        raise RecveilError("the private id map must not lie inside the bundle; choose another FILE for --keep-map")
+    for what, option, file in (("private id map", "--keep-map", keep_map), ("ledger", "--ledger", ledger)):
+        if file and Path(out).resolve() in (Path(file).resolve(), *Path(file).resolve().parents):
+            raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
     if Path(out).exists() and not force:
         raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")
     from recveil.spec import parse
@@ -79,6 +83,7 @@ def release(
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
     if keep_statistics and not draws:
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
+    from recveil import ledger as book
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
     from recveil.formats import write
@@ -87,16 +92,20 @@ def release(
     from recveil.release import release as protect
     from recveil.splits import holdout_users
 
+    before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
+    enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
+    on_spark = engine == "spark" and not again
     held = None
     items = read_catalogue(catalogue) if catalogue else None
     made: Any
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
-    elif engine == "spark":
+    elif on_spark:
         if holdout or format != "parquet":
             what = "--holdout" if holdout else f"--format {format}"
             raise RecveilError(f"{what} is for --engine local; on Spark all people go into a bundle of parquet files")
-        wishes = {"seed": seed, "time": time, "catalogue": items, "force": force, "keep_map": bool(keep_map)}
+        wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": items, "force": force, "enter": enter}
+        wishes["keep_map"] = bool(keep_map)
         made = _on_spark(data, columns, duplicates, master, mechanism, out, wishes)
     else:
         rows = [read_released(data, columns, duplicates)]
@@ -107,7 +116,8 @@ def release(
             say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=items, tick=tick)  # type: ignore[arg-type]
-    on_spark = engine == "spark" and not again
+    if enter and not on_spark:
+        enter(made)  # first: a release that is not entered must not exist
     manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
@@ -120,6 +130,12 @@ def release(
         say(f"the noisy statistics are in {keep_statistics}")
     if made.published and not again:
         say(spent(made.published))
+    if ledger:
+        entries = before if again else book.read(ledger)
+        for total in book.totals(entries):
+            say(f"{ledger}, in all: {total}")
+        if promising_nothing := book.unpromised(entries):
+            say(f"{ledger}: {promising_nothing} releases promise nothing, and no total covers what they gave away")
     promise = manifest["guarantee"]
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",

@@ -62,11 +62,13 @@ def release_table(
     catalogue: pl.Series | None = None,
     force: bool = False,
     keep_map: bool = False,
+    enter: Callable[[Release], None] | None = None,
     part_rows: int = PART_ROWS,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
 
     The directory must be one that the driver and all executors see. For the same seed the rows are those of `release`.
+    `enter` is told of the release before it is written: a ledger misses none.
     """
     runs(mechanism)
     may_write(Path(directory), force)
@@ -81,6 +83,8 @@ def release_table(
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
         published = publish(data, mechanism, public, chance, total=total)  # type: ignore[arg-type]
         made = drawn(published, chance, time)
+        if enter:
+            enter(made)
         return Made(save(made, directory, force=force), published=published)
     assert isinstance(mechanism, Masking)
     if not mechanism.reads_time and time_rule(time, rows) == "drop":
@@ -88,6 +92,8 @@ def release_table(
     settled, masked = _masked(data, mechanism, chance)
     try:
         release = _release(masked, settled, public, chance.seeded, time)
+        if enter:
+            enter(release)
         put = partial(_put, masked, release, part_rows)
         manifest = save_parts(release, directory, put, force=force)
         return Made(manifest, _id_map(masked) if keep_map else None)

@@ -5,7 +5,7 @@ Counts are integers: a basket adds floor(sqrt(unit^2 / cells)) to each of its ce
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uint64
@@ -14,6 +14,16 @@ from numpy.typing import NDArray
 from recveil.kernels.chacha import Stream, below, restart, stream, uniform, word
 
 Ints = NDArray[np.int64]
+
+
+class Table(NamedTuple):
+    """Which cells a symmetric table has, row by row: the columns in indices[indptr[i]:indptr[i + 1]], ascending.
+
+    No indices at all: every row is whole.
+    """
+
+    indptr: Ints
+    indices: NDArray[np.int32]
 
 
 @njit(cache=True)
@@ -93,6 +103,41 @@ def count_pairs(
     return pairs, lengths, moves
 
 
+@njit(cache=True)
+def list_pairs(
+    starts: Ints,
+    item: NDArray[np.int32],
+    keep: NDArray[np.int32],
+    m: int,
+    edges: Ints,
+    pair_share: int,
+    length_share: int,
+) -> tuple[Ints, Ints, Ints]:
+    """What count_pairs adds to which cells of the upper triangle, one by one, and the lengths: for very large m."""
+    lengths = np.zeros(len(edges), dtype=np.int64)
+    seen, out = np.full(m, -1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    n = 0
+    for u in range(len(starts) - 1):
+        s = distinct(item[starts[u] : starts[u + 1]], keep, seen, u, out)
+        n += s * (s - 1) // 2
+    cells, weights = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    seen[:] = -1
+    n = 0
+    for u in range(len(starts) - 1):
+        s = distinct(item[starts[u] : starts[u + 1]], keep, seen, u, out)
+        if s < 2:
+            continue
+        lengths[np.searchsorted(edges, s, side="right") - 1] += isqrt(length_share)
+        w = isqrt(pair_share // (s * (s - 1) // 2))
+        members = np.sort(out[:s])
+        for a in range(s):
+            row = members[a] * (2 * m - members[a] - 1) // 2 - members[a] - 1
+            for b in range(a + 1, s):
+                cells[n], weights[n] = row + members[b], w
+                n += 1
+    return cells, weights, lengths
+
+
 @njit(inline="always")
 def _holds(item: NDArray[np.int32], begin: Any, end: Any, new: Any) -> Any:
     found = False
@@ -108,9 +153,36 @@ def _pick(s: Stream, row: NDArray[np.uint32]) -> Any:
     return min(np.int64(np.searchsorted(row, u, side="right")), len(row) - 1)
 
 
+@njit(inline="always")
+def _step(s: Stream, i: Any, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: Table) -> Any:
+    """An item by the row of item i, or by popularity with the weight that the row leaves open."""
+    begin, end = table.indptr[i], table.indptr[i + 1]
+    u = np.uint32(word(s) >> uint64(32))
+    at = np.int64(np.searchsorted(rows[begin:end], u, side="right"))
+    if at == end - begin:
+        return _pick(s, first)
+    return at if len(table.indices) == 0 else np.int64(table.indices[begin + at])
+
+
+@njit(inline="always")
+def _cell(table: Table, i: Any, j: Any) -> Any:
+    """Where (i, j) stands in a flat table; -1 where it does not."""
+    low, end = table.indptr[i], table.indptr[i + 1]
+    if len(table.indices) == 0:
+        return low + j
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if table.indices[middle] < j:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and table.indices[low] == j else np.int64(-1)
+
+
 @njit(cache=True)
 def walk(
-    key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32]
+    key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: Table
 ) -> NDArray[np.int32]:
     """New baskets of the given sizes: an item by popularity, then each by the row of a random member; none twice."""
     item = np.empty(starts[-1], dtype=np.int32)
@@ -124,12 +196,19 @@ def walk(
                 if at == begin or tries >= 20:
                     new = _pick(s, first) if tries < 60 else below(s, m)
                 else:
-                    new = _pick(s, rows[item[begin + below(s, at - begin)]])
+                    new = _step(s, item[begin + below(s, at - begin)], first, rows, table)
                 tries += 1
                 if not _holds(item, begin, at, new):
                     break
             item[at] = new
     return item
+
+
+@njit(inline="always")
+def _add(excess: Any, table: Table, i: Any, j: Any, w: float) -> None:
+    for a in (_cell(table, i, j), _cell(table, j, i)):
+        if a >= 0:
+            excess[a] += w
 
 
 @njit(cache=True)
@@ -141,13 +220,15 @@ def swap_items(
     target: NDArray[np.float32],
     first: NDArray[np.uint32],
     rows: NDArray[np.uint32],
+    table: Table,
     softness: float,
     sweeps: int,
 ) -> int:
     """Replace items, in place, wherever that brings the baskets' weighted pair counts nearer to the target.
 
-    excess = pair counts of the baskets - target, kept up to date; an error weighs 1 / (target + softness). Proposals
-    come from the row of another member (four of five) or from popularity. Returns how many were accepted.
+    excess = pair counts of the baskets - target, kept up to date; an error weighs 1 / (target + softness). Of a pair
+    outside the table each basket is taken to be the only one that holds it. Proposals come from the row of another
+    member (four of five) or from popularity. Returns how many were accepted.
     """
     s = stream(key, 0)
     accepted = 0
@@ -163,7 +244,7 @@ def swap_items(
                 old = item[at]
                 if uniform(s) < 0.8:
                     other = begin + below(s, size - 1)
-                    new = _pick(s, rows[item[other if other < at else other + 1]])
+                    new = _step(s, item[other if other < at else other + 1], first, rows, table)
                 else:
                     new = _pick(s, first)
                 if _holds(item, begin, end, new):
@@ -172,18 +253,17 @@ def swap_items(
                 for o in range(begin, end):
                     c = item[o]
                     if c != old:
-                        gain += w * (w - 2 * excess[old, c]) / (target[old, c] + softness)
-                        gain += w * (w + 2 * excess[new, c]) / (target[new, c] + softness)
+                        a, b = _cell(table, old, c), _cell(table, new, c)
+                        gain += w * (w - 2 * excess[a]) / (target[a] + softness) if a >= 0 else -w * w / softness
+                        gain += w * (w + 2 * excess[b]) / (target[b] + softness) if b >= 0 else w * w / softness
                 if gain < 0:
                     accepted += 1
                     item[at] = new
                     for o in range(begin, end):
                         c = item[o]
                         if c != new:
-                            excess[old, c] -= w
-                            excess[c, old] -= w
-                            excess[new, c] += w
-                            excess[c, new] += w
+                            _add(excess, table, old, c, -w)
+                            _add(excess, table, new, c, w)
     return accepted
 
 

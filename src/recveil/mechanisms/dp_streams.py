@@ -16,10 +16,11 @@ from recveil.budget import epsilon_of, rho_of, variance
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
-from recveil.kernels.baskets import count_items, count_pairs
+from recveil.kernels.baskets import count_items, count_pairs, list_pairs
 from recveil.mechanism import Public, Synthesis, Within, parameter
 from recveil.noise import draw, gaussian
 from recveil.randomness import Source
+from recveil.sparse_pairs import Above, Listed, cut, listed, noisy_cells
 from recveil.streams import Tables, draw_streams
 
 Ints = NDArray[np.int64]
@@ -28,7 +29,8 @@ UNIT = 2**16  # the L2 norm of one person in integer tables; weights are rounded
 PAIRS = 19 * UNIT**2 // 20  # of the squared norm of pairs and lengths together
 EDGES = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 SHARES = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
-MOST_ITEMS = {"transitions": 4096, "none": 8192}
+MOST_ITEMS = {"transitions": 4096, "none": 65536}
+DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FEWEST_ITEMS = 10
 
 
@@ -72,11 +74,18 @@ class DpStreams(Synthesis):
     def variances(self) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta)
-        return [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        found = [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        if max(found) > 2**60:
+            raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
+        return found
+
+    def rho(self) -> float:
+        """What the noise actually costs, as zCDP."""
+        return sum(UNIT**2 / (2 * v) for v in self.variances())
 
     def spent(self) -> float:
-        """The epsilon that the noise actually costs; never above the one asked for."""
-        return epsilon_of(sum(UNIT**2 / (2 * v) for v in self.variances()), self.delta)
+        """The same as epsilon; never above the one asked for."""
+        return epsilon_of(self.rho(), self.delta)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
@@ -88,6 +97,7 @@ class DpStreams(Synthesis):
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
+            rho=self.rho(),
             unit=unit,
             neighbours=f"add or remove one {unit} with everything she did",
             given=known,
@@ -110,6 +120,9 @@ class DpStreams(Synthesis):
         kept = self.kept(published)
         keep = np.full(chunk.n_items, -1, dtype=np.int32)
         keep[kept] = np.arange(len(kept), dtype=np.int32)
+        if len(kept) > DENSE:
+            shares = (PAIRS, UNIT**2 - PAIRS)
+            return listed(*list_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, *shares))
         ordered = self.order == "transitions"
         return Counts(
             *count_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, ordered)
@@ -119,6 +132,10 @@ class DpStreams(Synthesis):
         variances = self.variances()
         if not published:
             return {"items": counts + draw(gaussian(variances[0]), len(counts), source)}
+        if isinstance(counts, Listed):
+            lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
+            cells, values = noisy_cells(counts, len(self.kept(published)), variances[1], source.derive("pairs"))
+            return {"lengths": lengths, "cells": cells, "values": values}
         together = np.concatenate([counts.lengths, counts.pairs])
         noisy = together + draw(gaussian(variances[1]), len(together), source.derive("pairs"))
         tables = {"lengths": noisy[: len(EDGES)], "pairs": noisy[len(EDGES) :]}
@@ -137,8 +154,11 @@ class DpStreams(Synthesis):
         order = np.argsort(-items, kind="stable")
         kept = order[: MOST_ITEMS[self.order]]
         kept = np.sort(kept[items[kept] > threshold])
+        if len(items) < FEWEST_ITEMS:
+            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
         if len(kept) < FEWEST_ITEMS:
-            at = float(items[order[min(FEWEST_ITEMS, len(items)) - 1]])
+            luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
+            at = float(items[order[FEWEST_ITEMS - 1]]) - luck
             more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
             raise RecveilError(
                 f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
@@ -151,12 +171,11 @@ class DpStreams(Synthesis):
         kept = self.kept(published)
         m = len(kept)
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances()]
-        G = np.zeros((m, m))
-        G[np.triu_indices(m, 1)] = published[1]["pairs"] / UNIT
         moves = published[1].get("transitions")
         return Tables(
             kept,
-            G + G.T,
+            published[0]["items"][kept] / UNIT,
+            self._pairs(published[1], m),
             published[1]["lengths"] / UNIT,
             None if moves is None else moves.reshape(m, m) / UNIT,
             sigmas[1],
@@ -164,6 +183,13 @@ class DpStreams(Synthesis):
             EDGES,
             float(np.sqrt(1 - PAIRS / UNIT**2)),
         )
+
+    def _pairs(self, second: dict[str, Ints], m: int) -> NDArray[np.float64] | Above:
+        if m > DENSE:
+            return Above(second["cells"], second["values"] / UNIT, cut(m, self.variances()[1]) / UNIT)
+        G = np.zeros((m, m))
+        G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
+        return G + G.T
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Interactions:
         return draw_streams(self.tables(published), public, None if self.k == "auto" else int(self.k), source)

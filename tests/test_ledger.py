@@ -1,0 +1,107 @@
+"""The ledger: what was spent is written down before anything leaves, and adds up as dp-accounting says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from recveil import ledger
+from recveil.budget import rho_of
+from recveil.data import from_ids
+from recveil.errors import RecveilError
+
+SPEC = "dp-streams:epsilon=4,delta=1e-4"
+LINE = {
+    "date": "2026-01-01T00:00:00+00:00", "mechanism": SPEC, "status": "proved", "epsilon": 4.0, "delta": 1e-4,
+    "rho": rho_of(4.0, 1e-4), "unit": "user", "neighbours": "add or remove one",
+}  # fmt: skip
+
+
+@pytest.fixture
+def clicks(tmp_path: Path) -> str:
+    rng = np.random.default_rng(1)
+    item = np.concatenate([rng.choice(20, 8, replace=False) for _ in range(1500)])
+    data = from_ids(pl.Series(np.repeat(np.arange(1500), 8)), pl.Series(item), time=np.arange(len(item)))
+    data.frame().write_csv(tmp_path / "clicks.csv")
+    return "clicks.csv"
+
+
+def test_gaussian_budgets_add_up_as_dp_accounting_says() -> None:
+    from dp_accounting import GaussianDpEvent
+    from dp_accounting.rdp import RdpAccountant
+
+    other = LINE | {"epsilon": 1.0, "rho": rho_of(1.0, 1e-4)}
+    orders = [1 + 10 ** (x / 40) for x in range(-80, 160)]
+    for n in (1, 2, 5):
+        (total,) = ledger.totals([LINE, *[other] * n])
+        accountant = RdpAccountant(orders).compose(GaussianDpEvent(1 / np.sqrt(2 * LINE["rho"])))
+        accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * other["rho"])), n)
+        assert total.epsilon == pytest.approx(accountant.get_epsilon(1e-4), rel=2e-3)
+        assert total.epsilon < 4 + n
+        assert (total.delta, total.releases) == (1e-4, 1 + n)
+
+
+def test_what_has_no_rho_adds_up_plainly() -> None:
+    other = LINE | {"epsilon": 0.5, "delta": 1e-5, "rho": None}
+    (total,) = ledger.totals([LINE, other])
+    assert (total.epsilon, total.delta) == pytest.approx((4.5, 1.1e-4))
+    pure = LINE | {"epsilon": 1.0, "delta": 0.0, "rho": None}
+    (total,) = ledger.totals([pure, pure])
+    assert (total.epsilon, total.delta) == (2.0, 0.0)
+    (total,) = ledger.totals([LINE, pure])
+    assert (total.epsilon, total.delta) == (5.0, 1e-4)
+    (total,) = ledger.totals([LINE, LINE | {"epsilon": 0.1, "delta": 0.0, "rho": None}])  # worth epsilon^2 / 2
+    assert 4 < total.epsilon < 4.09
+
+
+def test_units_are_kept_apart_and_nothing_is_counted_as_nothing() -> None:
+    bits = LINE | {"unit": "bit"}
+    nothing = LINE | {"status": "none", "epsilon": None, "unit": None, "neighbours": None}
+    entries = [LINE, bits, nothing, LINE | {"status": "experiment"}]
+    assert [t.unit for t in ledger.totals(entries)] == ["user", "bit"]
+    assert ledger.unpromised(entries) == 1
+
+
+def test_lines_are_appended_and_checked(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.jsonl"
+    assert ledger.read(file) == []
+    ledger.append(file, LINE)
+    ledger.append(file, LINE)
+    assert ledger.read(file) == [LINE, LINE]
+    for bad in ("{", "[]", "3", json.dumps(LINE | {"epsilon": None}), json.dumps(LINE | {"delta": 2})):
+        file.write_text(json.dumps(LINE) + "\n" + bad + "\n")
+        with pytest.raises(RecveilError, match=r"ledger.jsonl, line 2: not an entry of a ledger"):
+            ledger.read(file)
+    with pytest.raises(RecveilError, match="cannot be written"):
+        ledger.append(tmp_path / "no" / "ledger", LINE)
+
+
+def test_command_enters_what_is_spent(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:
+    options = ("--with", SPEC, "--ledger", "ledger.jsonl")
+    done = recveil("release", clicks, *options, "-o", "one", "--keep-statistics", "kept")
+    assert "in all: epsilon 4, delta 0.0001 for every user (1 release)" in done.stderr
+    recveil("release", clicks, *options, "-o", "two")
+    again = recveil("release", "kept", "--with", "dp-streams:k=30", "-o", "three", "--ledger", "ledger.jsonl")
+    assert "(2 releases together)" in again.stderr
+    lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert [line["mechanism"] for line in lines] == ["dp-streams:epsilon=4.0,delta=0.0001"] * 2
+    assert lines[0]["rho"] == pytest.approx(rho_of(4.0, 1e-4), rel=1e-6)
+    assert set(lines[0]) == set(LINE)
+    done = recveil("release", clicks, "--with", "pseudonymise", "-o", "four", "--ledger", "ledger.jsonl")
+    assert "1 releases promise nothing" in done.stderr
+
+
+def test_what_cannot_be_entered_is_not_released(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("not a ledger\n")
+    done = recveil("release", clicks, "--with", SPEC, "-o", "one", "--ledger", "broken", code=1)
+    assert "broken, line 1: not an entry of a ledger" in done.stderr
+    recveil("release", clicks, "--with", SPEC, "-o", "one", "--ledger", "no/ledger", code=1)
+    assert not (tmp_path / "one").exists()
+    done = recveil("release", clicks, "--with", SPEC, "-o", "one", "--ledger", "one/ledger", code=1)
+    assert "must not lie inside the bundle" in done.stderr
