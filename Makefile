@@ -9,7 +9,8 @@ demo: install
 	$(RECVEIL) demo -o demo
 
 test: install-dev
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 -m "not slow and not spark"
+	$(BIN)/pytest -m "spark and not slow"
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning"
 
 check: install-dev
@@ -41,9 +42,10 @@ install-dev: .venv/installed-dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure]'
 	touch $@
 
-.venv/installed-dev: pyproject.toml tests/install_browser.sh | .venv/bin/uv
+.venv/installed-dev: pyproject.toml tests/install_browser.sh tests/install_java.sh | .venv/bin/uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
 	sh tests/install_browser.sh
+	sh tests/install_java.sh
 	touch $@ .venv/installed
 
 clean:

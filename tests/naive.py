@@ -785,3 +785,25 @@ def draw_tags(
                     found = c
             drawn.append(found)
     return drawn
+
+
+def add_products(users: list[list[tuple[int, float]]], right: int, size: int) -> list[list[float]]:
+    """Sums over users of the products of their values of items i (a row) and j (a column), i before j."""
+    total = [[0.0] * size for _ in range(size)]
+    for cells in users:
+        for i, a in cells:
+            for j, b in cells:
+                if i < right <= j or (right == 0 and i < j):
+                    total[i][j - right] += a * b
+    return total
+
+
+def block_nearest(total: list[list[float]], floor: float, same: bool, k: int) -> list[list[tuple[int, float]]]:
+    """The k nearest of every row among the columns and of every column among the rows; one list for both if `same`."""
+    near: list[list[tuple[float, int]]] = [[] for _ in range(len(total) * (1 if same else 2))]
+    for i, row in enumerate(total):
+        for j, value in enumerate(row):
+            if value != 0 and round(value, 12) >= floor:
+                near[i].append((-round(value, 12), j))
+                near[j if same else len(total) + j].append((-round(value, 12), i))
+    return [[(j, -s) for s, j in sorted(found)[:k]] for found in near]

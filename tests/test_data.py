@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, Interactions, align, code, concat, from_ids
 
@@ -109,3 +110,25 @@ def test_matrix_holds_ratings_or_ones() -> None:
     rated = from_ids(pl.Series([1, 2]), pl.Series([1, 2]), rating=np.array([3.0, 4.5]))
     assert rated.matrix().toarray().tolist() == [[3, 0], [0, 4.5]]
     assert data([(1, 1), (1, 1), (2, 2)]).matrix().toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_the_canonical_order_is_not_that_of_the_file() -> None:
+    """Also where people repeat an item at the same time, with the same tag, and where times are unknown."""
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"user": rng.integers(0, 4, 80), "item": rng.integers(0, 3, 80), "tag": rng.integers(0, 2, 80)})
+    rating, time = rng.integers(1, 4, 80).astype(np.float64), rng.choice([1.0, 2.0, np.nan], 80)
+
+    def made(order: NDArray[np.int64]) -> Interactions:
+        some = rows[order]
+        return from_ids(some["user"], some["item"], rating[order], time[order], some["tag"]).canonical()
+
+    as_it_stood = made(np.arange(80))
+    assert as_it_stood.is_ordered()
+    assert made(rng.permutation(80)).equals(as_it_stood)
+    frame = as_it_stood.frame()
+    assert frame.equals(frame.sort("user", "time", "item", "tag", "rating", nulls_last=True))
+
+
+def test_clicks_without_times_keep_the_order_of_the_file() -> None:
+    found = from_ids(pl.Series([2, 1, 2]), pl.Series([9, 5, 3])).canonical()
+    assert found.frame().rows() == [(1, 5), (2, 9), (2, 3)]

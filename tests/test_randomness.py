@@ -79,3 +79,12 @@ def test_entropy_is_new_each_time() -> None:
     assert entropy().key().tolist() != entropy().key().tolist()
     assert not entropy().seeded
     assert not entropy().derive("x").seeded
+
+
+def test_names_belong_to_ids_and_key() -> None:
+    names = seeded(1).names(["a", "b", 3])
+    assert names.tolist() == [*seeded(1).names(["a"]), *seeded(1).names(["b"]), *seeded(1).names([3])]
+    assert len(set(names.tolist()) | set(seeded(2).names(["a", "b", 3]).tolist())) == 6
+    many = seeded(3).names(range(4000))
+    assert many.min() >= 0
+    assert abs(np.mean(many >= 2**62) - 0.5) < 5 * 0.5 / np.sqrt(4000)

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -18,7 +18,7 @@ import polars as pl
 
 from recveil import spec
 from recveil.card import card
-from recveil.data import Interactions
+from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.formats import read, write
 from recveil.guarantee import Guarantee
@@ -47,32 +47,52 @@ class BrokenBundleError(RecveilError):
 
 def save(release: Release, directory: str | Path, *, format: Format = "parquet", force: bool = False) -> dict[str, Any]:
     """Write a bundle and return its manifest. An existing directory is refused unless `force` is given."""
+    rows = release.data
+
+    def put(part: Path) -> dict[str, int]:
+        write(rows, part / f"data.{format}", format=format, time="order" if release.time == "order" else "time")
+        for name, table in release.tables.items():
+            (part / TABLES).mkdir(exist_ok=True)
+            table.write_parquet(part / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
+        return {"rows": len(rows), "users": rows.n_users, "items": rows.n_items}
+
+    return save_parts(release, directory, put, force=force)
+
+
+def save_parts(
+    release: Release, directory: str | Path, put: Callable[[Path], dict[str, int]], *, force: bool = False
+) -> dict[str, Any]:
+    """A bundle whose data `put` writes into a folder, as one file or as many; it says how many rows, users and items.
+
+    Of release.data only the columns count.
+    """
     directory = Path(directory)
+    may_write(directory, force)
+    with _whole(directory) as part:
+        manifest = _manifest(release) | put(part)
+        data = sorted(file for file in part.rglob("*") if file.is_file())
+        (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
+        manifest["files"] = [_entry(file, part) for file in (*data, part / CARD)]
+        (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return manifest
+
+
+def may_write(directory: Path, force: bool) -> None:
+    """Raise where something stands in the way of a bundle."""
     if directory.exists() and not force:
         raise RecveilError(f"{directory} exists already; choose another place, or replace it with --force")
     if directory.exists() and not (directory / MANIFEST).is_file():
         raise RecveilError(f"{directory} is not a bundle, so --force does not replace it")
-    with _whole(directory) as part:
-        data = part / f"data.{format}"
-        write(release.data, data, format=format, time="order" if release.time == "order" else "time")
-        manifest = _manifest(release)
-        (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
-        for name, table in release.tables.items():
-            (part / TABLES).mkdir(exist_ok=True)
-            table.write_parquet(part / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
-        names = [data.name, CARD, *(f"{TABLES}/{name}.parquet" for name in release.tables)]
-        manifest["files"] = [_entry(part, name) for name in names]
-        (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return manifest
 
 
 def load(directory: str | Path) -> Bundle:
     """A bundle from disk, after verifying it."""
     manifest = verify(directory)
-    data = read(Path(directory) / manifest["files"][0]["name"], duplicates="all")
+    names = [Path(entry["name"]) for entry in manifest["files"] if entry["name"] != CARD]
+    files = [name for name in names if name.parts[0] != TABLES]
+    data = concat([read(Path(directory) / name, duplicates="all") for name in files])
     if (len(data), data.n_users, data.n_items) != (manifest["rows"], manifest["users"], manifest["items"]):
         raise BrokenBundleError(f"{directory}: the data do not have the rows, users and items that the manifest states")
-    names = [Path(entry["name"]) for entry in manifest["files"][1:]]
     tables = {name.stem: pl.read_parquet(Path(directory) / name) for name in names if name.parts[0] == TABLES}
     return Bundle(data, manifest, tables)
 
@@ -137,16 +157,12 @@ def _manifest(release: Release) -> dict[str, Any]:
         "unit": rows.unit,
         "time": release.time,
         "schema": [{"name": name, "type": str(kind)} for name, kind in schema.items()],
-        "rows": len(rows),
-        "users": rows.n_users,
-        "items": rows.n_items,
         "notes": dict(release.notes),
     }
 
 
-def _entry(directory: Path, name: str) -> dict[str, Any]:
-    path = directory / name
-    return {"name": name, "sha256": _digest(path), "bytes": path.stat().st_size}
+def _entry(path: Path, within: Path) -> dict[str, Any]:
+    return {"name": path.relative_to(within).as_posix(), "sha256": _digest(path), "bytes": path.stat().st_size}
 
 
 def _digest(path: Path) -> str:

@@ -124,6 +124,23 @@ class Interactions:
             later |= np.isnan(self.time[1:])
         return bool(np.all(later | (step > 0)))
 
+    def canonical(self) -> Interactions:
+        """Rows by user, time, item, tag and rating, however the file stood.
+
+        Clicks and sessions without times have no other order than that of the file, and keep it.
+        """
+        if self.time is None and self.kind in ("clicks", "sessions"):
+            return self.ordered()
+        order = group(self.item, self.n_items)[1]
+        if self.tag is not None:
+            order = group(self.tag, self.n_tags)[1]
+            order = order[group(self.item[order], self.n_items)[1]]
+        rows = self.take(order).ordered()
+        keys = [k for k in (rows.tag, rows.item, rows.time, rows.user) if k is not None]
+        if rows.rating is not None and np.any(np.all([~(k[:-1] < k[1:]) for k in keys], axis=0)):
+            rows = rows.take(np.lexsort([rows.rating, *keys]))  # equal in all else: rare, so it may be slow
+        return rows
+
     def starts(self, by: By = "user") -> NDArray[np.int64]:
         """Where the rows of each user (item) begin; rows must stand grouped `by` it."""
         codes, n = (self.user, self.n_users) if by == "user" else (self.item, self.n_items)

@@ -72,6 +72,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()  # columns without which it cannot work: rating, time, tag
+    local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -124,6 +125,7 @@ class Masking(Mechanism):
     by: ClassVar[By] = "user"
     ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
     reads_time: ClassVar[bool] = False  # whether masking looks at times; if not, those to be dropped go first
+    dense: ClassVar[bool] = False  # whether what it releases grows with users times items, not with rows
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""

@@ -9,6 +9,7 @@ generator object per record would cost thirty microseconds each.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -37,6 +38,11 @@ class Source:
         from randomgen import ChaCha
 
         return np.random.Generator(ChaCha(key=self.key(), counter=0, rounds=12))
+
+    def names(self, ids: Iterable[object]) -> NDArray[np.int64]:
+        """A random 63-bit number for each id: a keyed hash, the same wherever it is computed."""
+        digests = b"".join(blake2b(str(i).encode(), key=self._key, digest_size=8).digest() for i in ids)
+        return (np.frombuffer(digests, dtype="<u8") >> np.uint64(1)).astype(np.int64)
 
     def words(self, n: int) -> NDArray[np.uint64]:
         """n random 64-bit words."""

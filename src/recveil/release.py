@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
@@ -67,9 +68,7 @@ def release(
     """
     if not len(data):
         raise RecveilError("there are no rows to release")
-    mechanism.fits(data)
-    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
-        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
+    fits(mechanism, data, time)
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
@@ -80,11 +79,11 @@ def release(
         data.users if knows_users else None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
-        return _drawn(publish(data, mechanism, public, chance, tick), chance, time)
+        return drawn(publish(data.canonical(), mechanism, public, chance, tick), chance, time)
     assert isinstance(mechanism, Masking)
-    if not mechanism.reads_time and _time_rule(time, data) == "drop":
+    if not mechanism.reads_time and time_rule(time, data) == "drop":
         data = replace(data, time=None)
-    data = data.grouped(mechanism.by)  # once for both passes
+    data = data.canonical().grouped(mechanism.by)  # once for both passes
     settled, masked = _mask(data, mechanism, chance.derive(mechanism.name), tick)
     users = data.users
     del data  # of a large log, no more stands in memory than is needed
@@ -100,11 +99,15 @@ def publish(
     public: Public,
     chance: Source,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
+    total: Callable[..., Any] = local.total,
 ) -> Published:
-    """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy."""
+    """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy.
+
+    `total` is that of the engine on which the data are.
+    """
     rounds: tuple[Any, ...] = ()
     for number in range(mechanism.rounds):
-        counts = local.total(data, partial(mechanism.count, published=rounds), "user", tick)
+        counts = total(data, partial(mechanism.count, published=rounds), "user", tick)
         noise = chance.derive(mechanism.name).derive("publish", number)
         rounds = (*rounds, mechanism.publish(counts, rounds, noise))
     return Published(mechanism, public, rounds, chance.seeded)
@@ -112,10 +115,11 @@ def publish(
 
 def draw(published: Published, *, seed: int | None = None, time: Time = "auto") -> Release:
     """Another release from statistics published before. It spends nothing."""
-    return _drawn(published, source(seed), time)
+    return drawn(published, source(seed), time)
 
 
-def _drawn(published: Published, chance: Source, time: Time) -> Release:
+def drawn(published: Published, chance: Source, time: Time) -> Release:
+    """A release from published statistics, with this source of chance."""
     mechanism = published.mechanism
     drawn = mechanism.draw(published.rounds, published.public, chance.derive(mechanism.name).derive("draw"))
     rows, tokens = _tokens(drawn.rows, drawn.origin, chance.derive("tokens"))
@@ -140,12 +144,19 @@ def _finish(
 ) -> Release:
     if not len(rows):
         raise RecveilError(f"{mechanism.name} left no rows to release")
-    kept = _time_rule(time, rows)
+    kept = time_rule(time, rows)
     if kept == "drop":
         rows = replace(rows, time=None)
     promise = mechanism.guarantee(public)
-    rows = _canonical(rows, kept).compact()
+    rows = canonical(rows, kept).compact()
     return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
+
+
+def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:
+    """Raise a clear error where the data lack what the mechanism needs, or the wish for times cannot be met."""
+    mechanism.fits(data)
+    if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
+        raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
 
 
 def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Tick) -> tuple[Mechanism, Masked]:
@@ -155,41 +166,35 @@ def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Ti
     return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick)
 
 
-def _time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
+def time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
+    """What happens to the times of these rows."""
     if time != "auto":
         return time
     return "order" if rows.kind in ("clicks", "sessions") and rows.time is not None else "drop"
 
 
 def _tokens(rows: Interactions, users: pl.Series | None, chance: Source) -> tuple[Interactions, pl.Series]:
-    """The rows with a random 63-bit token for every user; tokens that name one of the real `users` are drawn again.
+    """The rows with a random 63-bit token for every user; if one comes twice or names a real user, all are drawn again.
 
     People who were drawn are not compared with real ones: that would depend on the data outside the budget.
     """
     real = users.to_numpy() if users is not None and users.dtype == pl.Int64 else None
-    rng = chance.generator()
-    tokens = np.zeros(rows.n_users, dtype=np.int64)
-    open_ = np.arange(rows.n_users)
-    while len(open_):
-        tokens[open_] = rng.integers(0, 2**63, size=len(open_), dtype=np.int64)
-        _, first = np.unique(tokens, return_index=True)
-        again = np.ones(rows.n_users, dtype=bool)
-        again[first] = False
-        if real is not None:
-            again |= np.isin(tokens, real)
-        open_ = np.flatnonzero(again)
-    order = np.argsort(tokens)
+    for attempt in count():
+        tokens = chance.derive(attempt).names(rows.users.to_list())
+        order = np.argsort(tokens)
+        if np.all(np.diff(tokens[order])) and (real is None or not np.isin(tokens, real).any()):
+            break
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return replace(rows, user=rank[rows.user], users=pl.Series(tokens[order])), pl.Series(tokens)
 
 
-def _canonical(rows: Interactions, time: str) -> Interactions:
+def canonical(rows: Interactions, time: str) -> Interactions:
     """Rows in an order that carries nothing but what is meant to be released."""
     if time == "drop":
         keys = [k for k in (rows.rating, rows.tag, rows.item, rows.user) if k is not None]
         return rows.take(np.lexsort(keys))
-    rows = rows.ordered()
+    rows = rows.canonical()
     if time == "keep":
         return rows
     starts = rows.starts("user")

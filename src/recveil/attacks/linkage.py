@@ -71,12 +71,12 @@ def linkage(
     """
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
-    levels = _levels(known, train.lengths[whose.people])
+    levels = levels_of(known, train.lengths[whose.people])
     members = _members(trial.train, train, whose, targets, draws, rng)
     sides = [members, *_others(trial, released, targets, rng)]
     index, crowd = postings(released), released.people
     found: list[Measurement] = []
-    ways = _ways(ratings, trial)
+    ways = ways_of(ratings, trial)
     blind = _blind(members, released, crowd, theta, rng) if theta is not None else 0.0
     for rated in ways:
         known_of = [_learn(side, levels, items, rated, trusted, trial, rng) for side in sides]
@@ -90,7 +90,7 @@ def linkage(
                 params["tolerance"] = tolerance
             for r in levels:
                 row = {"known": r, **params}
-                found.append(_linked(row, attacked, whose, len(crowd)))
+                found.append(linked(row, attacked, whose, len(crowd)))
                 if theta is not None and rated == ways[0]:
                     found.append(_similar({"theta": theta, **row}, attacked, released, crowd, blind, rng))
     return found
@@ -109,10 +109,10 @@ def exposure(
     the intersection attacker finds each of them."""
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
-    _levels([known], train.lengths[whose.people])
+    levels_of([known], train.lengths[whose.people])
     eligible = whose.people[train.lengths[whose.people] >= known]
     side = Side(trial.train, train, whose, np.tile(eligible, draws))
-    facts = _learn(side, [known], items, _ways(ratings, trial)[0], None, trial, rng)
+    facts = _learn(side, [known], items, ways_of(ratings, trial)[0], None, trial, rng)
     outcome = _attack("intersection", postings(released), released.people, side, facts, 0.0, rng)
     return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
 
@@ -132,7 +132,8 @@ def _others(trial: Trial, released: Records, targets: int, rng: np.random.Genera
     return [Side(trial.holdout, of, closest(of, released), rng.permutation(of.people)[:targets])]
 
 
-def _levels(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int]:
+def levels_of(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int]:
+    """How many items the attacker knows: as asked, or as many as half of the people have."""
     if known is None:
         return [r for r in KNOWN if r == 1 or 2 * np.count_nonzero(lengths >= r) >= len(lengths)]
     for r in known:
@@ -143,7 +144,7 @@ def _levels(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int
     return sorted(set(known))
 
 
-def _ways(ratings: bool | None, trial: Trial) -> list[bool]:
+def ways_of(ratings: bool | None, trial: Trial) -> list[bool]:
     """With and without ratings; the better informed first."""
     missing = [n for n in ("train", "released") if getattr(trial, n).rating is None]
     if ratings and missing:
@@ -202,7 +203,8 @@ def _attack(
     return Outcome(np.where(fewer, np.nan, success), np.where(fewer, np.nan, claims), picks)
 
 
-def _linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Truth, n_records: int) -> Measurement:
+def linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Truth, n_records: int) -> Measurement:
+    """The success of an attack on its targets, with the attack on others as its control."""
     side, outcome = sides[0]
     r = params["known"] - 1
     people, success = _per_person(side.people, outcome.success[:, r])

@@ -21,6 +21,11 @@ Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
 FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
+Engine = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")

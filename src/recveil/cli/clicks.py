@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, read_released, say
-from recveil.errors import unknown
+from recveil.cli.arguments import Columns, Data, Duplicates, Engine, Json, Master, Seed, answer, read_released, say
+from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +28,8 @@ def clicks(
         str | None, typer.Option(metavar="FILE", help="Write a row for each item: .csv, .parquet.")
     ] = None,
     duplicates: Duplicates = "last",
+    engine: Engine = "local",
+    master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
@@ -47,6 +49,16 @@ def clicks(
     from recveil.clicks.summary import people, summary
 
     unit(base)
+    if engine not in ("local", "spark"):
+        raise unknown("--engine", engine, ("local", "spark"))
+    if engine == "spark":
+        if users:
+            raise RecveilError("--users is for --engine local: on Spark the people stay on the cluster")
+        found, table = _on_spark(data, columns, duplicates, master, like, base)
+        if items:
+            _write(table, items)
+        answer(found, _lines(found), as_json)
+        return
     rows = read_released(data, columns, duplicates).compact()
     if like is None and rows.rating is not None:
         like = middle(rows)
@@ -60,6 +72,20 @@ def clicks(
     if items:
         _write(item_table(of, base), items)
     answer(found, _lines(found), as_json)
+
+
+def _on_spark(
+    data: str, columns: str | None, duplicates: str, master: str | None, like: float | None, base: str
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    from recveil.clicks.summary import item_rows
+    from recveil.engines.clicks import summary_table
+    from recveil.engines.session import session
+    from recveil.engines.table import read_table
+
+    with session(master) as spark:
+        rows = read_table(spark, data, columns, duplicates)
+        found, item = summary_table(rows, like, base)
+    return found, item_rows(rows.layout.items, item, base)
 
 
 def _form(file: str) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, FoldTags, Json, Seed, answer, progress, read_data
-from recveil.errors import RecveilError
+from recveil.cli.arguments import Columns, Data, Engine, FoldTags, Json, Master, Seed, answer, progress, read_data
+from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.measures import Findings
@@ -34,6 +34,8 @@ def measure(
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
     fold_tags: FoldTags = False,
+    engine: Engine = "local",
+    master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -50,6 +52,16 @@ def measure(
     from recveil.measures import measure_release, read_map, select
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
+    if engine not in ("local", "spark"):
+        raise unknown("--engine", engine, ("local", "spark"))
+    if engine == "spark":
+        if not id_map or holdout:
+            raise RecveilError("on Spark a release is measured with --map FILE and without --holdout")
+        wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
+        chosen = secrets.randbits(63) if seed is None else seed
+        mechanism, found = _on_spark(data, columns, master, bundle, id_map, names, chosen, wishes)
+        answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
+        return
     measures = select(names, known=levels, items=items, ratings=ratings)
     rows = read_data(data, columns, fold_tags)
     release = load(bundle)
@@ -66,6 +78,31 @@ def measure(
             tick=tick,
         )
     answer({"bundle": bundle, "mechanism": release.manifest["spec"], **found.record()}, _lines(found), as_json)
+
+
+def _on_spark(
+    data: str,
+    columns: str | None,
+    master: str | None,
+    bundle: str,
+    id_map: str,
+    names: list[str] | None,
+    seed: int,
+    wishes: dict[str, Any],
+) -> tuple[str, Findings]:
+    from recveil.bundle import verify
+    from recveil.engines.attacks import MEASURED, measure_table
+    from recveil.engines.session import session
+    from recveil.engines.table import here, read_bundle, read_table
+
+    for name in names or ():
+        if name not in MEASURED:
+            raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
+    manifest = verify(bundle)
+    with session(master) as spark:
+        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, bundle, manifest)
+        people = spark.read.csv(here(id_map), header=True)
+        return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
 
 
 def numbers(text: str) -> list[int]:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    Engine,
+    FoldTags,
+    Json,
+    Master,
+    Seed,
+    answer,
+    progress,
+    read_released,
+    say,
+)
 from recveil.errors import RecveilError, unknown
 
-_CHOICES = {"format": ("parquet", "csv", "inter", "itemsets"), "time": ("auto", "drop", "order", "keep")}
+if TYPE_CHECKING:
+    from recveil.engines.distributed import Made
+    from recveil.mechanism import Mechanism
+
+_CHOICES = {
+    "format": ("parquet", "csv", "inter", "itemsets"),
+    "time": ("auto", "drop", "order", "keep"),
+    "engine": ("local", "spark"),
+}
 
 
 def release(
@@ -37,6 +58,8 @@ def release(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    engine: Engine = "local",
+    master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -44,7 +67,7 @@ def release(
 
     Example: recveil release ratings.csv --with pseudonymise -o out
     """
-    for option, value in (("format", format), ("time", time)):
+    for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
     for what, option, file in (("private id map", "--keep-map", keep_map), ("ledger", "--ledger", ledger)):
@@ -75,23 +98,33 @@ def release(
     from recveil.splits import holdout_users
 
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
+    enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
+    on_spark = engine == "spark" and not again
     held, spread = None, None
+    public = read_catalogue(catalogue) if catalogue else None
+    made: Any
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
+    elif on_spark:
+        if holdout or format != "parquet":
+            what = "--holdout" if holdout else f"--format {format}"
+            raise RecveilError(f"{what} is for --engine local; on Spark all people go into a bundle of parquet files")
+        wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
+        wishes["keep_map"] = bool(keep_map)
+        made = _on_spark(data, columns, duplicates, master, mechanism, out, wishes)
     else:
         rows = [read_released(data, columns, duplicates, fold_tags)]
         if holdout:
             kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
             rows.append(kept)
-        public = read_catalogue(catalogue) if catalogue else None
         spread = contributions(rows[0])
         for name, outside in (public.outside(rows[0]) if public else {}).items():
             say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=public, tick=tick)  # type: ignore[arg-type]
-    if ledger and not again:
-        book.append(ledger, book.entry(made))  # first: a release that is not entered must not exist
-    manifest = save(made, out, format=format, force=force)  # type: ignore[arg-type]
+    if enter and not on_spark:
+        enter(made)  # first: a release that is not entered must not exist
+    manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
@@ -121,3 +154,21 @@ def release(
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": out, "manifest": manifest}, lines, as_json)
+
+
+def _on_spark(
+    data: str,
+    columns: str | None,
+    duplicates: str,
+    master: str | None,
+    mechanism: Mechanism,
+    out: str,
+    wishes: dict[str, Any],
+) -> Made:
+    from recveil.engines.distributed import release_table, runs
+    from recveil.engines.session import session
+    from recveil.engines.table import read_table
+
+    runs(mechanism)  # before anything is started
+    with session(master) as spark:
+        return release_table(read_table(spark, data, columns, duplicates), mechanism, out, **wishes)

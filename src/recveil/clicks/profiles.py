@@ -108,11 +108,14 @@ def unit(base: str) -> float:
     return BASES[base]
 
 
-def commonality(of: Clicks) -> Floats:
-    """How close each person's taste is to that of the many: sum of the mainstream, with her signs."""
-    item = profiles(of)
+def commonality(of: Clicks, against: Profiles | None = None) -> Floats:
+    """How close each person's taste is to that of the many: sum of the mainstream, with her signs.
+
+    The many are those whose clicks these are, or whose profiles are given (`against`).
+    """
+    item = profiles(of) if against is None else against
     pull = ((item.likes + item.dislikes) * (item.likes - item.dislikes))[of.data.item] * of.sign
-    return np.bincount(of.data.user, pull, minlength=of.users) / of.users**2
+    return np.bincount(of.data.user, pull, minlength=of.users) / item.users**2
 
 
 def disclosure(of: Clicks, base: str = "e", against: Profiles | None = None) -> Floats:

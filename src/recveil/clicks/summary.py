@@ -9,7 +9,7 @@ import polars as pl
 
 from recveil.clicks.effects import ZONES, effects
 from recveil.clicks.game import STRATEGIES
-from recveil.clicks.profiles import Clicks, commonality, disclosure, profiles
+from recveil.clicks.profiles import Clicks, Profiles, commonality, disclosure, profiles
 from recveil.clicks.replay import Replay, replay
 from recveil.kernels.clicks import CANCEL, CHANGE
 
@@ -28,7 +28,7 @@ def summary(of: Clicks, base: str = "e") -> dict[str, Any]:
         "commonality": {"sum": float(common.sum()), **_spread(common)},
         "disclosure": {"base": base, **_spread(told)},
         "clicks": {**_spread(sizes), "correlation_with_disclosure": _pearson(sizes, told)},
-        "strategies": {name: _outcome(play, base) for name, play in plays.items()},
+        "strategies": {name: outcome(play, base) for name, play in plays.items()},
     }
 
 
@@ -56,10 +56,14 @@ def people(of: Clicks, base: str = "e", played: Replay | None = None) -> pl.Data
 
 def items(of: Clicks, base: str = "e") -> pl.DataFrame:
     """One row an item: its profile, and the effects of liking and disliking it now (null where everyone has)."""
-    item = profiles(of)
+    return item_rows(of.data.items, profiles(of), base)
+
+
+def item_rows(ids: pl.Series, item: Profiles, base: str = "e") -> pl.DataFrame:
+    """One row an item, from the profiles alone."""
     now = effects(item, base)
     table: dict[str, Any] = {
-        "item": of.data.items,
+        "item": ids,
         "likes": item.likes,
         "dislikes": item.dislikes,
         "unclicked": item.unclicked,
@@ -74,7 +78,7 @@ def items(of: Clicks, base: str = "e") -> pl.DataFrame:
     return pl.DataFrame(table, nan_to_null=True)
 
 
-def _outcome(play: Replay, base: str) -> dict[str, Any]:
+def outcome(play: Replay, base: str) -> dict[str, Any]:
     """What is left when everyone plays a strategy. Utility: people's true tastes against what the items then show."""
     true = play.profiles.mainstream[play.asked.data.item] * play.asked.sign
     return {

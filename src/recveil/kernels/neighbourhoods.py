@@ -161,6 +161,44 @@ def _settle(
 
 
 @njit(cache=True)
+def add_products(
+    starts: NDArray[np.int64], items: NDArray[np.int32], values: NDArray[np.float64], right: int, total: Any
+) -> None:
+    """Add the products of a block of pairs, user by user: total[i, j] for items i before j, counted within the block.
+
+    The cells of user u stand from starts[u] on by item. Items below `right` belong to the rows of the block, the others
+    to its columns; where `right` is 0 they are the same items.
+    """
+    for u in range(len(starts) - 1):
+        end, middle = starts[u + 1], starts[u]
+        while middle < end and items[middle] < right:
+            middle += 1
+        for a in range(starts[u], middle if right else end):
+            for b in range(middle if right else a + 1, end):
+                total[items[a], items[b] - right] += values[a] * values[b]
+
+
+@njit(cache=True)
+def block_nearest(total: Any, floor: float, same: bool, k: int) -> tuple[Any, Any, Any]:
+    """The k nearest within a block of similarities: of its rows among its columns, then of its columns among its rows.
+
+    Of each the others (-1 beyond the last), their similarities, and how many there are. `same`: rows and columns are
+    the same items, so that what is found for a row and for a column comes together.
+    """
+    n, m = total.shape
+    shift = 0 if same else n
+    near, nearness = np.full((m + shift, k), -1, dtype=np.int32), np.full((m + shift, k), -np.inf)
+    size = np.zeros(m + shift, dtype=np.int64)
+    for i in range(n):
+        for j in range(m):
+            s = np.floor(total[i, j] * _GRID + 0.5) / _GRID
+            if total[i, j] != 0.0 and s >= floor:
+                size[i] = insert(near[i], nearness[i], size[i], j, s)
+                size[shift + j] = insert(near[shift + j], nearness[shift + j], size[shift + j], i, s)
+    return near, nearness, size
+
+
+@njit(cache=True)
 def insert(near: Any, nearness: Any, size: int, j: int, s: float) -> int:
     """Give item j its place among the nearest (nearest first, then lowest number), if it has one; the new size."""
     k = len(near)

@@ -41,6 +41,7 @@ class Mask(Masking):
 
     name = "mask"
     ordered = False
+    dense = True
 
     p: float | str = parameter("auto", about="the probability to keep a bit, in (0.5, 1); auto: chosen on the data")
     tuned: bool = parameter(False, about="whether p was chosen by looking at the data")

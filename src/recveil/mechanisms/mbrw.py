@@ -28,7 +28,7 @@ from recveil.walks import Seeds, Streams, Walkable, memory_streams, walkable
 
 MOST_MEMORY = 32  # beyond it a product of counts could leave the range of floating point
 TRIES = 100  # of a stream that Theta refuses, under `redraw`
-_ANOTHER = 1 << 40  # the stream numbers of the next try
+ANOTHER = 1 << 40  # the stream numbers of the next try
 
 # For the card: the attack `copies` on k = n, memory normal(3,2), hops normal(5,2), sliding (recveil reproduce mbrw).
 LINKAGE, LINKAGE_FILTERED, MEMBERSHIP = "0.57", "0.65", "0.63"
@@ -157,24 +157,12 @@ class MBRW(Masking):
         return Plan(counts.moves.items, walkable(counts.moves), np.sort(counts.keys), laws, real)
 
     def mask(self, chunk: Interactions, plan: Plan, source: Source) -> Masked:
-        rows = chunk.compact().over_items(plan.items)
-        users = np.searchsorted(plan.keys, rows.keys("user"))
-        where = np.full(len(plan.keys), -1, dtype=np.int64)
-        where[users] = np.arange(len(users))
-        seeds = Seeds(rows.starts("user"), rows.item, where)
+        rows, users, seeds = _seeds(chunk, plan)
         numbers = np.arange(self.k or len(plan.keys), dtype=np.int64)
-        kept, notes = self._kept(plan, seeds, users, numbers, source)
-        return _masked(rows, plan.items, kept, notes)
-
-    def _kept(
-        self, plan: Plan, seeds: Seeds, users: NDArray[np.int64], numbers: NDArray[np.int64], source: Source
-    ) -> tuple[list[Streams], dict[str, int]]:
-        """The streams of the people in this chunk, without those that Theta refuses."""
-        sliding = self.window == "sliding"
-        drawn = memory_streams(plan.over, seeds, numbers, plan.laws, source, sliding=sliding, repeats=self.repeats)
+        drawn = self._drawn(plan, seeds, numbers, source)
         drawn = drawn.take(drawn.seed >= 0)
         if plan.real is None or self.theta is None:
-            return [drawn], {}
+            return _masked(rows, plan.items, [drawn], {})
         near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
         kept, redrawn = [drawn.take(~near)], 0
         refused, owners = drawn.numbers[near], drawn.seed[near]
@@ -182,24 +170,49 @@ class MBRW(Masking):
             if not len(refused):
                 break
             redrawn += len(refused)
-            drawn = memory_streams(
-                plan.over,
-                seeds,
-                refused + number * _ANOTHER,
-                plan.laws,
-                source,
-                sliding=sliding,
-                repeats=self.repeats,
-                users=users[owners],
-            )
+            drawn = self._drawn(plan, seeds, another(refused, number), source, users[owners])
             near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
             kept.append(replace(drawn, numbers=refused).take(~near))
             refused, owners = refused[near], owners[near]
-        return kept, {"discarded": len(refused)} | ({"redrawn": redrawn} if self.redraw else {})
+        notes = {"discarded": len(refused)} | ({"redrawn": redrawn} if self.redraw else {})
+        return _masked(rows, plan.items, kept, notes)
+
+    def redrawn(
+        self, chunk: Interactions, plan: Plan, source: Source, numbers: NDArray[np.int64], people: NDArray[np.int64]
+    ) -> Masked:
+        """Streams with these numbers (of later tries, see `another`), as far as their people are in the chunk."""
+        rows, users, seeds = _seeds(chunk, plan)
+        here = np.isin(people, users)
+        return _masked(rows, plan.items, [self._drawn(plan, seeds, numbers[here], source, people[here])], {})
+
+    def _drawn(
+        self,
+        plan: Plan,
+        seeds: Seeds,
+        numbers: NDArray[np.int64],
+        source: Source,
+        people: NDArray[np.int64] | None = None,
+    ) -> Streams:
+        how = {"sliding": self.window == "sliding", "repeats": self.repeats}
+        return memory_streams(plan.over, seeds, numbers, plan.laws, source, users=people, **how)
 
     def _law(self, name: str) -> Law:
         most = {"most": MOST_MEMORY} if name == "memory" else {}
         return law(getattr(self, name), f"{self.name}: parameter {name}", **most)
+
+
+def another(numbers: NDArray[np.int64], number: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    """The stream numbers of the given try of these streams."""
+    return numbers + number * ANOTHER
+
+
+def _seeds(chunk: Interactions, plan: Plan) -> tuple[Interactions, NDArray[np.int64], Seeds]:
+    """The chunk's rows over the items of the plan, the places of its users among all, and their clickstreams."""
+    rows = chunk.compact().over_items(plan.items)
+    users = np.searchsorted(plan.keys, rows.keys("user"))
+    where = np.full(len(plan.keys), -1, dtype=np.int64)
+    where[users] = np.arange(len(users))
+    return rows, users, Seeds(rows.starts("user"), rows.item, where)
 
 
 def _masked(rows: Interactions, items: pl.Series, kept: list[Streams], notes: dict[str, int]) -> Masked:

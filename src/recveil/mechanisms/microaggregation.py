@@ -32,6 +32,7 @@ class Microaggregation(Masking):
 
     name = "microaggregation"
     ordered = False
+    local_only = "MDAV compares everyone with everyone again for every group, in one place"
 
     k: int = parameter(5, about="the least number of people who share a profile", rule=Within(1))
     keep: str = parameter(

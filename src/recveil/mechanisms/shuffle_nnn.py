@@ -107,16 +107,30 @@ def critical(rows: Interactions, mechanism: ShuffleNNN) -> pl.Series:
 
 def reaches(rows: Interactions, k: int, similarity: str, floor: float = -1.0) -> Floats:
     """For each item the highest theta at which it is critical; -inf where that is below `floor`, or never."""
-    from recveil.kernels.neighbourhoods import directions, reach
+    from recveil.kernels.neighbourhoods import reach
 
+    rows = cells(rows, similarity)
+    starts = np.zeros(rows.n_users + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows.user, minlength=rows.n_users), out=starts[1:])
+    return reach(rows.starts("item"), rows.user, columns(rows, similarity), starts, k, floor)
+
+
+def cells(rows: Interactions, similarity: str) -> Interactions:
+    """One row for each person and item, by item; of repeats the last counts. Adjusted: less the person's mean."""
     rows = rows.grouped("item")
     repeated = (rows.item[1:] == rows.item[:-1]) & (rows.user[1:] == rows.user[:-1])
-    if np.any(repeated):  # of repeated pairs the last counts
+    if np.any(repeated):
         rows = rows.take(np.append(~repeated, True))
-    column_starts, starts = rows.starts("item"), np.zeros(rows.n_users + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows.user, minlength=rows.n_users), out=starts[1:])
+    if similarity != "adjusted" or rows.rating is None:
+        return rows
+    means = np.bincount(rows.user, rows.rating) / np.maximum(np.bincount(rows.user), 1)
+    return replace(rows, rating=rows.rating - means[rows.user])
+
+
+def columns(rows: Interactions, similarity: str) -> Floats:
+    """The value of each cell in its item's column of length 1, so that scalar products are similarities."""
+    from recveil.kernels.neighbourhoods import directions
+
     values = np.ones(len(rows)) if similarity == "binary" or rows.rating is None else rows.rating
-    if similarity == "adjusted":
-        values = values - (np.bincount(rows.user, values) / np.maximum(np.diff(starts), 1))[rows.user]
-    columns = directions(column_starts, values, similarity == "item-centred")
-    return reach(column_starts, rows.user, columns, starts, k, floor)
+    found: Floats = directions(rows.starts("item"), values, similarity == "item-centred")
+    return found

@@ -1,0 +1,236 @@
+"""The Spark engine: the data in chunks of whole users or items, on the executors of a cluster.
+
+Spark brings the rows of every user (item) together and sorts them by it; from there on a chunk is an Interactions like
+any other, and the same mechanism, kernels and keyed randomness work on it. Neither the number of partitions nor their
+order changes what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from recveil.data import NO_TIME, By, Interactions, code, from_ids
+from recveil.formats.duplicates import Keep, deduplicate
+from recveil.mechanism import Masked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CHUNK_ROWS = 500_000
+CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
+_PIECE = 8 << 20  # bytes of counts in one row
+_PLAIN = {pa.large_string(): pa.string(), pa.large_list(pa.int32()): pa.list_(pa.int32())}
+
+Batches = Iterator[pa.RecordBatch]
+Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What an executor must know to make Interactions of rows: the vocabularies, and what happens to repeats."""
+
+    items: pl.Series
+    tags: pl.Series | None
+    unit: Literal["user", "session"]
+    duplicates: Keep
+    timed: bool = True  # False: times serve to settle repeats, and are dropped then
+
+    def interactions(self, frame: pl.DataFrame) -> Interactions:
+        """A chunk in its canonical order."""
+        made = interactions(frame, self.unit).over_items(self.items)
+        if self.tags is not None and made.tags is not None:
+            made = replace(made, tag=_recoded(made.tag, made.tags, self.tags), tags=self.tags)
+        if made.time is None and made.kind in ("clicks", "sessions"):
+            made = made.grouped("item")  # Spark has no order of rows
+        made = deduplicate(made.canonical(), self.duplicates)
+        return made if self.timed or made.time is None else replace(made, time=None).canonical()
+
+
+def interactions(frame: pl.DataFrame, unit: Literal["user", "session"]) -> Interactions:
+    """Rows as they come, over vocabularies of their own."""
+    columns = {name: frame[name] for name in frame.columns}
+    time = columns.get("time")
+    return from_ids(
+        columns["user"],
+        columns["item"],
+        columns["rating"].to_numpy() if "rating" in columns else None,
+        None if time is None else time.fill_null(np.nan if time.dtype.is_float() else NO_TIME).to_numpy(),
+        columns.get("tag"),
+        unit,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Interactions as a DataFrame with the columns user, item and perhaps rating, time and tag."""
+
+    frame: DataFrame
+    layout: Layout
+    specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
+
+
+def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any = None) -> Any:  # noqa: ARG001
+    """The sum of `count` over all chunks; None where it counts nothing.
+
+    Every task adds up its own chunks, a few tasks add up those, and the driver the last few: it holds two at a time.
+    """
+    if count(_one(data, by)) is None:
+        return None
+    step, layout = shared(data.frame, count), shared(data.frame, data.layout)
+
+    def counted(batches: Batches) -> Batches:
+        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS) if len(c))
+
+    def added(batches: Batches) -> Batches:
+        yield from _packed(_unpacked(batches))
+
+    schema = "part long, piece int, counts binary"
+    partial = gathered(data.frame, by).mapInArrow(counted, schema)
+    few = partial.repartition(4, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
+    rows = few.sortWithinPartitions("part", "piece").toLocalIterator()
+    batches = (pa.RecordBatch.from_pylist([row.asDict()], schema=_COUNTS) for row in rows)
+    return reduce(add, _unpacked(batches))
+
+
+def rewrite(
+    data: Table,
+    mask: Callable[[Interactions], Masked],
+    by: By,
+    tokens: Tokens,
+    dense: bool = False,
+) -> DataFrame:
+    """Every chunk masked: rows with the token and the original id (origin) of their user.
+
+    A row with `notes` is no row of the release: it carries the notes of a chunk.
+    """
+    step, layout = shared(data.frame, mask), shared(data.frame, data.layout)
+    groups = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else CHUNK_ROWS
+    schema = masked_frame(mask(_one(data, by)), tokens).to_arrow().schema
+
+    def masked(batches: Batches) -> Batches:
+        for chunk in chunks(batches, layout.value, by, CHUNK_ROWS, groups):
+            if len(chunk):
+                yield from arrow(masked_frame(step.value(chunk), tokens), schema)
+
+    return gathered(data.frame, by).mapInArrow(masked, spark_schema(schema))
+
+
+def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:
+    """Masked rows with the token and the origin of their user, and one more row for the notes."""
+    rows = masked.rows
+    names = pl.Series(tokens(rows.users.to_list()), dtype=pl.Int64)
+    made = rows.frame().with_columns(
+        token=names.gather(rows.user), origin=masked.origin.gather(rows.user), notes=pl.lit(None, pl.String)
+    )
+    notes = pl.DataFrame({"notes": [json.dumps(dict(masked.notes))]})
+    return pl.concat([made, notes], how="diagonal") if masked.notes else made
+
+
+# --- rows to the executors, and back ------------------------------------------------------------------------
+
+
+def gathered(frame: DataFrame, by: str) -> DataFrame:
+    """The rows of every group in one partition, one after the other."""
+    return frame.repartition(by).sortWithinPartitions(by)
+
+
+def pieces(batches: Batches, by: str, rows: int, groups: int | None = None) -> Iterator[pl.DataFrame]:
+    """Frames of about `rows` rows and at most `groups` groups, each group whole, from batches that come by group."""
+    held: list[pl.DataFrame] = []
+    wanted = rows
+    for batch in batches:
+        held.append(pl.DataFrame(pa.Table.from_batches([batch])))
+        height = sum(frame.height for frame in held)
+        if height < wanted:
+            continue
+        frame = pl.concat(held)
+        others = np.flatnonzero(frame[by] != frame[by][-1])
+        cut = int(others[-1]) + 1 if len(others) else 0  # the last group may go on
+        if cut:
+            yield from _split(frame[:cut], by, groups)
+        held, wanted = [frame[cut:]], max(rows, 2 * (height - cut))
+    if held and (frame := pl.concat(held)).height:
+        yield from _split(frame, by, groups)
+
+
+def arrow(frame: pl.DataFrame, schema: pa.Schema | None = None) -> Batches:
+    """A polars frame as batches that Spark takes, with the columns of this schema or its own."""
+    made = frame.to_arrow()
+    fields = [f.with_type(_PLAIN.get(f.type, f.type)) for f in schema or made.schema]
+    yield from made.select([f.name for f in fields]).cast(pa.schema(fields)).to_batches(max_chunksize=100_000)
+
+
+def spark_schema(schema: pa.Schema) -> Any:
+    """The same schema in Spark's words."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
+def _one(data: Table, by: By) -> Interactions:
+    """A chunk of one user, to see on the driver what a step gives."""
+    return data.specimen.take_users(np.arange(1)).canonical().grouped(by)
+
+
+def shared(frame: DataFrame, value: Any) -> Any:
+    return frame.sparkSession.sparkContext.broadcast(value)
+
+
+def chunks(batches: Batches, layout: Layout, by: By, rows: int, groups: int | None = None) -> Iterator[Interactions]:
+    for piece in pieces(batches, by, rows, groups):
+        yield layout.interactions(piece).grouped(by)
+
+
+def _split(frame: pl.DataFrame, by: str, groups: int | None) -> Iterator[pl.DataFrame]:
+    if groups is None:
+        yield frame
+        return
+    starts = np.flatnonzero(np.diff(code(frame[by])[0], prepend=-1))[::groups]
+    for begin, end in zip(starts, [*starts[1:], frame.height], strict=True):
+        yield frame[int(begin) : int(end)]
+
+
+def _recoded(tag: Any, tags: pl.Series, over: pl.Series) -> Any:
+    return over.search_sorted(tags).to_numpy().astype(np.int32)[tag]
+
+
+_COUNTS = pa.schema([("part", pa.int64()), ("piece", pa.int32()), ("counts", pa.binary())])
+
+
+def _packed(counts: Iterator[Any]) -> Batches:
+    """The sum of counts as rows of a few megabytes: no JVM has to hold more of it in one place."""
+    from pyspark import TaskContext
+
+    first = next(counts, None)
+    if first is None:
+        return
+    task = TaskContext.get()
+    assert task is not None
+    content = zlib.compress(pickle.dumps(reduce(add, counts, first)), 1)
+    for number, begin in enumerate(range(0, len(content), _PIECE)):
+        row = {"part": task.partitionId(), "piece": number, "counts": content[begin : begin + _PIECE]}
+        yield pa.RecordBatch.from_pylist([row], schema=_COUNTS)
+
+
+def _unpacked(batches: Batches) -> Iterator[Any]:
+    part, content = -1, bytearray()
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["part"] != part and content:
+                yield pickle.loads(zlib.decompress(bytes(content)))
+                content.clear()
+            part = row["part"]
+            content += row["counts"]
+    if content:
+        yield pickle.loads(zlib.decompress(bytes(content)))

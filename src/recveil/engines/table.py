@@ -1,0 +1,221 @@
+"""DATA that Spark reads, a path or a table, as a checked Table.
+
+What lands on the driver: four rows of every item, a thousand of the busiest user, and the vocabulary of tags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from recveil.engines.spark import Batches, Layout, Table, arrow, spark_schema
+from recveil.errors import RecveilError, unknown
+from recveil.formats.duplicates import KEEP, Keep
+from recveil.formats.roles import assign, parse_columns
+from recveil.formats.sources import KINDS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MOST_IDS = 5_000_000  # items, or tags, that the driver and every executor hold
+BUSIEST = 1000
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_FLOATS = ("float", "double")
+
+
+def read_table(spark: Any, data: str, columns: str | None = None, duplicates: str = "last") -> Table:
+    """The rows of DATA with ids, ratings and times as `recveil.read` would give them, but for their order."""
+    if duplicates not in KEEP:
+        raise unknown("treatment of duplicates", duplicates, KEEP)
+    raw, text = _load(spark, data)
+    roles = assign(raw.columns, parse_columns(columns) if columns else None, data)
+    if len(roles.columns.get("time", [0])) > 1:
+        raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
+    frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
+    return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)
+
+
+def read_bundle(spark: Any, directory: str, manifest: dict[str, Any]) -> Table:
+    """The released rows of a bundle of parquet files."""
+    files = [here(str(Path(directory) / entry["name"])) for entry in manifest["files"]]
+    data = [file for file in files if file.endswith(".parquet")]
+    if not data:
+        raise RecveilError(f"{directory}: Spark reads bundles of parquet files")
+    names = {manifest["unit"]: "user", "order": "time"}
+    raw = spark.read.parquet(*data)
+    return table(raw.withColumnsRenamed(names), manifest["unit"], "all", directory)
+
+
+def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:
+    """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag."""
+    from pyspark.sql import functions as fn
+
+    orders = [[c for c in order if c in frame.columns] for order in (["user"], ["rating"])]
+    structs = [fn.struct(*order, *(c for c in frame.columns if c not in order)) for order in orders if order]
+    ends = [end(s).alias(f"{end.__name__}{n}") for n, s in enumerate(structs) for end in (fn.min, fn.max)]
+    found = frame.groupBy("item").agg(*ends).limit(MOST_IDS + 1).toArrow()
+    if not found.num_rows:
+        raise RecveilError(f"{name}: no rows")
+    tags = frame.select("tag").distinct().limit(MOST_IDS + 1).toArrow()["tag"] if "tag" in frame.columns else None
+    for what, n in (("items", found.num_rows), ("tags", 0 if tags is None else len(tags))):
+        if n > MOST_IDS:
+            raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
+    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").first()
+    hers = frame.where(fn.col("user") == busiest["user"]).limit(BUSIEST).toArrow()
+    ends_found = (pl.DataFrame(found.select([column])).unnest(column) for column in found.column_names[1:])
+    some = [pl.DataFrame(hers), *(rows.select(frame.columns) for rows in ends_found)]
+    layout = Layout(pl.Series(found["item"]).sort(), None if tags is None else pl.Series(tags).sort(), unit, duplicates)
+    return Table(frame, layout, layout.interactions(pl.concat(some).unique()).compact())
+
+
+def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
+    """The rows whose items stand in the public catalogue, coded over all of it."""
+    from pyspark.sql import functions as fn
+
+    items = catalogue.cast(data.layout.items.dtype, strict=False).drop_nulls().unique().sort().alias("item")
+    specimen = data.specimen.over_items(items)
+    if not len(specimen):
+        raise RecveilError("no item of the data stands in the catalogue")
+    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": items}).to_arrow())
+    frame = data.frame.join(fn.broadcast(known), "item", "left_semi").select(*data.frame.columns)
+    return Table(frame, replace(data.layout, items=items), specimen)
+
+
+def here(path: str) -> str:
+    """A path of this machine in the words of Spark, which may take other places for its own; others as they are."""
+    return f"file://{Path(path).absolute()}" if Path(path).exists() else path
+
+
+def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
+    """The DataFrame, and whether it is text, in which the type of a column has still to be found."""
+    if data.startswith("sample:"):
+        return sample_frame(spark, data.removeprefix("sample:")), False
+    *_, ending = Path(data).name.lower().removesuffix(".gz").removesuffix(".zst").split(".")
+    kind = KINDS.get(ending) if "." in Path(data).name else None
+    data = here(data)
+    if kind in ("csv", "tsv"):
+        return spark.read.csv(data, header=True, sep="," if kind == "csv" else "\t", escape='"'), True
+    if kind == "jsonl":
+        return spark.read.json(data), False
+    if kind == "parquet" or "/" in data:
+        return spark.read.parquet(data), False
+    if kind is not None:
+        raise RecveilError(
+            f"{data}: Spark reads parquet, csv, tsv, jsonl and tables, not .{ending}; release it locally"
+        )
+    return spark.table(data), False
+
+
+def sample_frame(spark: Any, name: str) -> DataFrame:
+    """A generated world, made in parts on the executors."""
+    from recveil.samples import sample
+
+    parts = spark.sparkContext.defaultParallelism * 4
+    first = sample(name, 0, 10**9).frame().rename({"user": sample(name, 0, 10**9).unit})
+    schema = first.head(0).to_arrow().schema
+
+    def made(batches: Batches, schema: Any) -> Batches:
+        for batch in batches:
+            for part in batch["id"].to_pylist():
+                world = sample(name, part, parts)
+                yield from arrow(world.frame().rename({"user": world.unit}), schema)
+
+    return spark.range(0, parts, 1, parts).mapInArrow(partial(made, schema=schema), spark_schema(schema))
+
+
+def _unrolled(frame: DataFrame, name: str) -> DataFrame:
+    """One row per element of the lists in `item`; `time` is its position."""
+    from pyspark.sql import functions as fn
+
+    if not dict(frame.dtypes)["item"].startswith("array"):
+        return frame
+    if frame.groupBy("user").count().where("count > 1").head(1):
+        raise RecveilError(f"{name}: a user has several lists, and Spark does not know which came first")
+    return frame.select("user", fn.posexplode("item").alias("time", "item")).select("user", "item", "time")
+
+
+def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
+    """Checked columns: ids bigint or string, ratings double, times bigint or double; one pass tells which."""
+    from pyspark.sql import functions as fn
+
+    kinds = dict(frame.dtypes)
+    looks: dict[str, Column] = {"rows": fn.count("*")}
+    for role, kind in kinds.items():
+        column = frame[role]
+        if role in ("user", "item", "tag"):
+            if kind not in (*_INTEGERS, *_FLOATS, "string"):
+                raise RecveilError(f"{name}: {role} holds {kind}; ids are integers or text")
+            looks[f"{role} empty"] = fn.count_if(column.isNull() | (column.cast("string") == ""))
+            looks[f"{role} whole"] = fn.bool_and(column.try_cast("bigint").cast("string") == column.cast("string"))
+            looks[f"{role} broken"] = fn.count_if(
+                (column != fn.round(column)) | (fn.abs(column) >= 2**53) if kind in _FLOATS else fn.lit(False)
+            )
+        elif role == "rating":
+            number = column.try_cast("double")
+            looks["rating broken"] = fn.count_if(number.isNull() | fn.isnan(number) | (fn.abs(number) == float("inf")))
+        else:
+            looks |= _looks_of_time(column, kind, name)
+    seen = frame.agg(*(look.alias(key) for key, look in looks.items())).first().asDict()
+    if not seen["rows"]:
+        raise RecveilError(f"{name}: no rows")
+    for key, many in seen.items():
+        role, _, fault = key.partition(" ")
+        if fault == "empty" and many:
+            raise RecveilError(f"{name}: {role} is empty in {many:,} of {seen['rows']:,} rows")
+        if fault == "broken" and many:
+            rule = {"rating": "a finite number", "time": "a number or a date"}.get(
+                role, "an id: a whole number or text"
+            )
+            raise RecveilError(f"{name}: {role} is not {rule} in {many:,} of {seen['rows']:,} rows")
+    made = {}
+    for role, kind in kinds.items():
+        if role == "rating":
+            made[role] = frame[role].try_cast("double")
+        elif role == "time":
+            made[role] = _time(frame[role], kind, seen)
+        else:
+            whole = kind in (*_INTEGERS, *_FLOATS) or (text and seen[f"{role} whole"])
+            made[role] = frame[role].cast("bigint" if whole else "string")
+    return frame.select(*(column.alias(role) for role, column in made.items()))
+
+
+def _looks_of_time(column: Column, kind: str, name: str) -> dict[str, Column]:
+    from pyspark.sql import functions as fn
+
+    if kind == "string":
+        known = column.isNotNull() & (fn.trim(column) != "")
+        moment = fn.try_to_timestamp(column)
+        number = column.try_cast("double")
+        return {
+            "time whole": fn.bool_and(~known | column.try_cast("bigint").isNotNull()),
+            "time number": fn.bool_and(~known | number.isNotNull()),
+            "time broken": fn.count_if(known & number.isNull() & moment.isNull()),
+            "time seconds": fn.bool_and(~known | (fn.unix_micros(moment) % 1_000_000 == 0)),
+        }
+    if kind.startswith("timestamp"):
+        return {
+            "time seconds": fn.bool_and(column.isNull() | (fn.unix_micros(column.cast("timestamp")) % 1_000_000 == 0))
+        }
+    if kind in _FLOATS or kind.startswith("decimal"):
+        return {"time broken": fn.count_if(fn.abs(column) == float("inf"))}
+    if kind not in (*_INTEGERS, "date"):
+        raise RecveilError(f"{name}: time holds {kind}; times are numbers, dates or ISO text")
+    return {}
+
+
+def _time(column: Column, kind: str, seen: dict[str, Any]) -> Column:
+    from pyspark.sql import functions as fn
+
+    if kind == "string" and seen["time number"]:
+        return column.try_cast("bigint" if seen["time whole"] else "double")
+    if kind in _INTEGERS:
+        return column.cast("bigint")
+    if kind in _FLOATS or kind.startswith("decimal"):
+        return fn.nanvl(column.cast("double"), fn.lit(None))
+    moment = fn.try_to_timestamp(column) if kind == "string" else column.cast("timestamp")
+    ticks = fn.unix_micros(moment)
+    return (ticks / 1_000_000).cast("bigint") if kind == "date" or seen["time seconds"] else ticks / 1e6
