@@ -22,6 +22,7 @@ from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 from recveil.release import release
+from recveil.spec import parse, text
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = pytest.mark.spark
@@ -83,12 +84,20 @@ def test_the_same_rows_in_any_partitions(spark: Any, name: str, tmp_path: Path) 
         both(spark, fitting(name), mechanism(name), tmp_path / str(partitions), partitions)
 
 
+def test_rows_of_a_public_list_of_users_are_not_for_spark() -> None:
+    from recveil.engines.distributed import runs
+
+    runs(parse("dp-tags:epsilon=1"))
+    with pytest.raises(RecveilError, match="dp-tags with tables of users does not run on Spark"):
+        runs(parse("dp-tags:epsilon=1,profiles=central"))
+
+
 @pytest.mark.parametrize("name", sorted(set(MECHANISMS) - set(ON_SPARK)))
 def test_what_does_not_run_says_so_before_any_work(
     name: str, recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    done = recveil("release", "none.parquet", "--with", name, "-o", "out", "--engine", "spark", code=1)
+    done = recveil("release", "none.parquet", "--with", text(mechanism(name)), "-o", "out", "--engine", "spark", code=1)
     assert done.stderr == f"recveil: {name} does not run on Spark: {MECHANISMS[name].local_only}; use --engine local\n"
 
 

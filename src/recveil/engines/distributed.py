@@ -51,6 +51,8 @@ def runs(mechanism: Mechanism) -> None:
     """Raise where a mechanism does not run on Spark, before anything is started."""
     if mechanism.local_only:
         raise RecveilError(f"{mechanism.name} does not run on Spark: {mechanism.local_only}; use --engine local")
+    if isinstance(mechanism, Synthesis) and mechanism.knows_users:
+        raise RecveilError(f"{mechanism.name} with tables of users does not run on Spark; use --engine local")
 
 
 def release_table(

@@ -37,6 +37,7 @@ class DpPostTags(Masking):
     """Real posts with randomised tags: a differentially private answer to "which tag", not to "who and what"."""
 
     name = "dp-post-tags"
+    local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
     ordered = False
 
