@@ -3,10 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 RECVEIL := $(BIN)/recveil
 
-.PHONY: demo test check format bench slow install install-dev clean
+.PHONY: demo serve test check format bench slow install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
+
+# The click advisor on a generated catalogue.
+serve: install
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[serve]'
+	$(RECVEIL) serve sample:films
 
 test: install-dev
 	$(BIN)/pytest -n 2 -m "not slow and not spark"
