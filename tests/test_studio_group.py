@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import serving  # noqa: F401  (skips where the extra is missing)
@@ -35,6 +37,12 @@ async def begun(commit: GroupCommit, writes: Sequence[Write]) -> list[asyncio.Ta
     return tasks
 
 
+def alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a thread of its own: a browser that other tests keep open has a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 def test_who_comes_while_a_batch_is_written_shares_the_next_in_order() -> None:
     async def run() -> None:
         disk = Disk()
@@ -46,7 +54,7 @@ def test_who_comes_while_a_batch_is_written_shares_the_next_in_order() -> None:
         assert [answer["batch"] for answer in await asyncio.gather(*first, *rest)] == [1] + [2] * 8
         assert disk.batches == [WRITES[:1], WRITES[1:]]
 
-    asyncio.run(run())
+    alone(run())
 
 
 def test_a_problem_is_one_persons_and_a_failure_everyones() -> None:
@@ -64,7 +72,7 @@ def test_a_problem_is_one_persons_and_a_failure_everyones() -> None:
         found = await asyncio.gather(*map(GroupCommit(fails), WRITES[:3]), return_exceptions=True)
         assert all(isinstance(error, OSError) for error in found)
 
-    asyncio.run(run())
+    alone(run())
 
 
 def test_a_write_stands_when_its_person_went_away() -> None:
@@ -78,7 +86,7 @@ def test_a_write_stands_when_its_person_went_away() -> None:
         assert (await second[1])["batch"] == 2
         assert disk.batches[1] == WRITES[1:3]
 
-    asyncio.run(run())
+    alone(run())
 
 
 def test_too_many_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,4 +102,4 @@ def test_too_many_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
         refused = [answer for answer in found if isinstance(answer, Problem)]
         assert len(refused) == 5 and {problem.status for problem in refused} == {503}
 
-    asyncio.run(run())
+    alone(run())

@@ -70,9 +70,9 @@ def save_parts(
     may_write(directory, force)
     with _whole(directory) as part:
         manifest = _manifest(release) | put(part)
-        data = sorted(file for file in part.rglob("*") if file.is_file())
+        tables, data = set(part.glob(f"{TABLES}/*")), {file for file in part.rglob("*") if file.is_file()}
         (part / CARD).write_text(card(manifest, release.mechanism), encoding="utf-8")
-        manifest["files"] = [_entry(file, part) for file in (*data, part / CARD)]
+        manifest["files"] = [_entry(file, part) for file in (*sorted(data - tables), part / CARD, *sorted(tables))]
         (part / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return manifest
 
