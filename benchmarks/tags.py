@@ -27,7 +27,7 @@ from recveil.splits import leave_one_post_out
 from recveil.topics import gibbs
 from recveil.triples import Posts, distinct, posts, tables
 
-N, REPEATS, SWEEPS, TOPICS = 10, 3, 20, 100
+N, REPEATS, SWEEPS, TOPICS = 10, 3, 100, 100
 
 
 def best(run: Callable[[], Any]) -> tuple[float, Any]:
