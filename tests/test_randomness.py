@@ -4,12 +4,12 @@ import struct
 
 import naive
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from recveil.data import from_ids
 from recveil.kernels.chacha import below, stream, uniform, word
-from recveil.kernels.draws import draw_per_group
+from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.randomness import entropy, seeded
 
 
@@ -53,18 +53,18 @@ def test_below_is_in_range_and_as_its_twin(n: int) -> None:
     assert [int(below(s, n)) for _ in range(50)] == [naive.below(words, n) for _ in range(50)]
 
 
-@pytest.mark.kernel
-@settings(max_examples=10, deadline=None)
-@given(
-    sizes=st.lists(st.integers(0, 5), min_size=1, max_size=5),
-    weights=st.lists(st.integers(0, 9), min_size=1, max_size=4).filter(any),
-)
-def test_draws_equal_their_twin(sizes: list[int], weights: list[int]) -> None:
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    keys = np.arange(len(sizes), dtype=np.uint64) * np.uint64(7)
-    key = seeded(8).key()
-    fast = draw_per_group(starts, keys, np.cumsum(np.array(weights, dtype=np.int64)), key)
-    assert fast.tolist() == naive.draw_per_group(starts.tolist(), keys.tolist(), weights, key.tobytes())
+@pytest.mark.parametrize("values", ["empirical", "uniform"])
+def test_random_ratings_equal_their_twin(values: str) -> None:
+    rng = np.random.default_rng(3)
+    data = from_ids(pl.Series(np.repeat([3, 8, 9], [4, 1, 5])), pl.Series(range(10)), rng.integers(1, 4, 10))
+    mechanism, source = RandomRatings(values), seeded(8)
+    made = mechanism.mask(data, mechanism.plan(mechanism.count(data), source), source)
+    scale, counts = np.unique(data.rating, return_counts=True)
+    weights = counts.tolist() if values == "empirical" else [1] * len(scale)
+    key = source.derive("rating").key().tobytes()
+    expected = naive.draw_per_group(data.starts().tolist(), data.keys("user").tolist(), weights, key)
+    assert made.rows.rating is not None
+    assert made.rows.rating.tolist() == scale[expected].tolist()
 
 
 def test_sources_are_named_and_never_shown() -> None:

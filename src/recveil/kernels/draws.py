@@ -1,4 +1,4 @@
-"""Draws from a discrete law given by integer weights, and Laplace noise; one keyed stream per group of rows."""
+"""Uniform integers and Laplace noise, one keyed stream per group of rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,6 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from recveil.kernels.chacha import below, stream, uniform, word
-
-
-@njit(cache=True, parallel=True)
-def draw_per_group(
-    starts: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    cumulated: NDArray[np.int64],
-    key: NDArray[np.uint64],
-) -> NDArray[np.int64]:
-    """For every row an index, drawn with probability proportional to its weight, from the group's own stream."""
-    drawn = np.empty(starts[-1], dtype=np.int64)
-    for g in prange(len(starts) - 1):
-        if starts[g] == starts[g + 1]:
-            continue
-        s = stream(key, keys[g])
-        for row in range(starts[g], starts[g + 1]):
-            drawn[row] = np.searchsorted(cumulated, below(s, cumulated[-1]), side="right")
-    return drawn
 
 
 @njit(cache=True, parallel=True)
