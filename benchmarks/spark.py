@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROWS_A_USER = 41
+ROWS_A_USER = 37
 STEPS = {
     "mask": ("films?users={users},items=600", ["--with", "mask:p=0.99"]),
     "shuffle-nnn": ("films?users={users},items=10000", ["--with", "shuffle-nnn"]),
