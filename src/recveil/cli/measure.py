@@ -55,8 +55,8 @@ def measure(
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
     if engine == "spark":
-        if not id_map or holdout:
-            raise RecveilError("on Spark a release is measured with --map FILE and without --holdout")
+        if holdout:
+            raise RecveilError("on Spark a release is measured without --holdout")
         wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
         chosen = secrets.randbits(63) if seed is None else seed
         mechanism, found = _on_spark(data, columns, master, bundle, id_map, names, chosen, wishes)
@@ -85,7 +85,7 @@ def _on_spark(
     columns: str | None,
     master: str | None,
     bundle: str,
-    id_map: str,
+    id_map: str | None,
     names: list[str] | None,
     seed: int,
     wishes: dict[str, Any],
@@ -101,7 +101,7 @@ def _on_spark(
     manifest = verify(bundle)
     with session(master) as spark:
         rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, bundle, manifest)
-        people = spark.read.csv(here(id_map), header=True)
+        people = spark.read.csv(here(id_map), header=True) if id_map else None
         return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
 
 

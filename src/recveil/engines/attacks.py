@@ -1,7 +1,7 @@
-"""Hiding and linkage of a release on Spark: the attacker's targets are a sample, what is searched is everything.
+"""Hiding, linkage and popularity of a release on Spark: targets are a sample, what is searched or counted is all.
 
-What lands on the driver: the rows of the sampled people in the data and in the release, and two numbers for each of
-them and each number of known items.
+What lands on the driver: the rows of the sampled people in the data and in the release, two numbers for each of them
+and each number of known items, and two counts of every item.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from recveil.attacks.knowledge import Choice, learn
 from recveil.attacks.linkage import Outcome, Side, levels_of, linked, ways_of
 from recveil.attacks.records import postings, records
 from recveil.attacks.truth import truth
-from recveil.data import Interactions
+from recveil.data import Floats, Interactions
 from recveil.engines.spark import Table, total
 from recveil.errors import RecveilError
 from recveil.kernels.linkage import intersect
-from recveil.measurement import Measure, Measurement, Trial, measure, trial
+from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
 from recveil.measures import Findings
 from recveil.metrics.hiding import hiding
+from recveil.metrics.popularity import popularity_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PEOPLE = 2000
-MEASURED = ("hiding", "linkage")
+MEASURED = ("hiding", "linkage", "popularity")
+NO_MAP = "on Spark it needs the id map, --map FILE"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +51,40 @@ class Tally:
 def measure_table(
     data: Table,
     released: Table,
-    id_map: DataFrame,
+    id_map: DataFrame | None,
     names: Sequence[str] | None,
     seed: int,
     mechanism: str,
     wishes: dict[str, Any],
 ) -> Findings:
-    """What is linear in the data of `recveil measure`, on a sample of people."""
-    some, known = sampled(data, released, id_map, seed)
-    measures: dict[str, Measure] = {
-        "hiding": hiding,
-        "linkage": lambda subject, rng: linkage_table(subject, known, released, rng, **wishes),
-    }
-    chosen = {name: measures[name] for name in names or MEASURED}
-    return Findings(measure(some, chosen, seed, mechanism), {}, [])
+    """What is linear in the data of `recveil measure`: people are a sample, counts of items those of everyone.
+
+    Without the map, what needs it is left out with a reason; it raises where it was asked for by name.
+    """
+    chosen = list(names or MEASURED)
+    subject = trial(data.specimen, released.specimen)  # in which every item occurs
+    left_out = {name: NO_MAP for name in chosen if id_map is None and name != "popularity"}
+    if names and left_out:
+        raise LeftOutError(f"{next(iter(left_out))}: {NO_MAP}")
+    rare = wishes.get("items") == "rare" and "linkage" in chosen
+    held = holders(data, subject.train.items) if rare or "popularity" in chosen else np.zeros(0)
+    after = partial(holders, released, subject.train.items)
+    measures: dict[str, Measure] = {"popularity": lambda _, rng: popularity_of(held, after(), rng)}
+    if id_map is not None:
+        subject, known = sampled(data, released, id_map, seed)
+        measures["hiding"] = hiding
+        measures["linkage"] = lambda some, rng: linkage_table(some, known, released, held, rng, **wishes)
+    made = {name: measures[name] for name in chosen if name not in left_out}
+    return Findings(measure(subject, made, seed, mechanism), left_out, [])
+
+
+def holders(data: Table, items: pl.Series) -> Floats:
+    """How many people have each of the items."""
+    from pyspark.sql import functions as fn
+
+    found = pl.DataFrame(data.frame.groupBy("item").agg(fn.count_distinct("user").alias("people")).toArrow())
+    counts = pl.DataFrame({"item": items}).join(found, on="item", how="left", maintain_order="left")["people"]
+    return counts.fill_null(0).to_numpy().astype(np.float64)
 
 
 def sampled(data: Table, released: Table, id_map: DataFrame, seed: int, people: int = PEOPLE) -> tuple[Trial, Any]:
@@ -89,15 +111,17 @@ def linkage_table(
     some: Trial,
     id_map: pl.DataFrame,
     released: Table,
+    popularity: Floats,
     rng: np.random.Generator,
     *,
     known: Sequence[int] | None = None,
     ratings: bool | None = None,
     items: Choice = "random",
 ) -> list[Measurement]:
-    """The success of the intersection attacker on these people, searching all released records."""
-    if items == "rare":
-        raise RecveilError("--items rare needs the popularity of every item; on Spark the attacker knows random ones")
+    """The success of the intersection attacker on these people, searching all released records.
+
+    popularity: how many people have each item; the attacker who knows rare ones goes by it.
+    """
     train, theirs = records(some.train), records(some.released)
     whose = truth(train, theirs, some.owner)
     levels = levels_of(known, train.lengths[whose.people])
@@ -106,7 +130,7 @@ def linkage_table(
     hers = id_map.join(owners, on="original").select("target", "released").sort("released")
     found: list[Measurement] = []
     for rated in ways_of(ratings, some):
-        facts, values = learn(some.train, train, side.people, max(levels), items, rng)
+        facts, values = learn(some.train, train, side.people, max(levels), items, rng, popularity)
         values = values if rated else np.full_like(values, np.nan)
         step = partial(_tally, known=facts, items=some.train.items, ratings=values, hers=hers)
         tally = total(released, step, "user")
