@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,9 @@ from test_spark import frame, spark  # noqa: F401  (a fixture)
 
 from recveil.bundle import load
 from recveil.data import from_ids
+from recveil.errors import RecveilError
+from recveil.mechanisms.pseudonymise import Pseudonymise
+from recveil.mechanisms.random_ratings import RandomRatings
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -54,3 +59,111 @@ def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: 
     hers = data.frame().filter(pl.col("user").is_in(known["original"].implode())).group_by("user").agg(pl.min("item"))
     assert hers.height == 6
     assert found[0].value == pytest.approx((1 / (hers["item"] + 5)).mean())
+
+
+def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    """file: runs through the same calls as hdfs: and s3a: do."""
+    released(recveil)
+    uri = f"file://{tmp_path}/lake/out"
+    command = ["release", "data.parquet", "--with", "random-ratings", "--seed", "1", "--engine", "spark"]
+    made = recveil(*command, "-o", uri, json_answer=True)["manifest"]
+    assert load("lake/out").data.equals(load("out").data)
+    assert sorted(p.name for p in Path("lake").rglob("*")) == [
+        "README.md", "data", "manifest.json", "out", "part-00000.parquet"
+    ]  # fmt: skip
+    assert str(tmp_path) not in Path("lake/out/manifest.json").read_text()
+    verified = recveil("verify", uri, "--engine", "spark", json_answer=True)
+    assert verified == {"verified": True, "manifest": made}
+    measured = [
+        recveil(
+            "measure", "data.parquet", where, "--map", "map.csv", "--seed", "3", "--engine", "spark", json_answer=True
+        )
+        for where in ("out", uri)
+    ]
+    assert measured[0]["measurements"] == measured[1]["measurements"]
+
+
+def test_a_changed_bundle_in_the_lake_is_found(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    released(recveil)
+    manifest, uri = Path("out/manifest.json"), f"file://{tmp_path}/out"
+    text = manifest.read_text()
+    manifest.write_text(text.replace('"users": ', '"users": 1'))
+    check = ["verify", uri, "--engine", "spark"]
+    assert "do not have the rows, users and items" in recveil(*check, code=3).stdout
+    manifest.write_text(text)
+    (tmp_path / "out" / ".hidden").write_text("x")
+    assert recveil(*check, code=3).stdout == f"not verified: {uri}: .hidden does not stand in the manifest\n"
+    (tmp_path / "out" / ".hidden").unlink()
+    (tmp_path / "out" / "README.md").write_text("another promise")
+    assert "README.md is not the file that the manifest describes" in recveil(*check, code=3).stdout
+    (tmp_path / "out" / "README.md").unlink()
+    assert "README.md is missing" in recveil(*check, code=3).stdout
+    manifest.unlink()
+    assert recveil(*check, code=1).stderr == f"recveil: {uri} is not a bundle: it has no manifest.json\n"
+    assert "there is no such directory" in recveil("verify", f"{uri}er", "--engine", "spark", code=1).stderr
+
+
+def test_what_is_in_the_lake_is_replaced_by_force_alone(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}/out"
+    released(recveil)
+    command = ["release", "none.parquet", "--with", "pseudonymise", "-o", uri, "--engine", "spark"]
+    exists = f"recveil: {uri} exists already; choose another place, or replace it with --force\n"
+    assert recveil(*command, code=1).stderr == exists
+    command[1] = "data.parquet"
+    recveil(*command, "--force")
+    assert load("out").manifest["mechanism"] == "pseudonymise"
+    Path("out/manifest.json").unlink()
+    assert "is not a bundle, so --force does not replace it" in recveil(*command, "--force", code=1).stderr
+    local = recveil(*command[:-2], code=1)
+    assert local.stderr == f"recveil: {uri} is a place that a cluster writes: --engine spark\n"
+    assert {p.name for p in tmp_path.iterdir()} == {"data.parquet", "map.csv", "out"}
+
+
+def test_statistics_of_the_driver_go_to_the_lake(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    command = [
+        "release",
+        "sample:sessions?users=60,items=50",
+        "--with",
+        "dp-streams:epsilon=20,delta=1e-3",
+        "--seed",
+        "5",
+    ]
+    recveil(*command, "-o", f"file://{tmp_path}/lake", "--engine", "spark", "--ledger", "book.jsonl")
+    recveil(*command, "-o", "here", "--ledger", "book.jsonl")
+    assert load("lake").data.equals(load("here").data)
+    first, second = (json.loads(line) for line in Path("book.jsonl").read_text().splitlines())
+    assert first | {"date": ""} == second | {"date": ""}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failed_write_leaves_the_lake_as_it_was(
+    spark: Any,  # noqa: F811
+    tmp_path: Path,
+    force: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from recveil import bundle
+    from recveil.engines.distributed import release_table
+    from recveil.engines.lake import Lake
+    from recveil.engines.table import table
+
+    data, out = table(frame(spark, fitting("random-ratings"))), Lake(spark, f"file://{tmp_path}/out")
+    if force:
+        release_table(data, Pseudonymise(), out)
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bundle, "card", full)
+    with pytest.raises(RecveilError, match=r"out cannot be written: No space left on device"):
+        release_table(data, RandomRatings(), out, force=force)
+    assert [p.name for p in tmp_path.iterdir()] == (["out"] if force else [])
+    if force:
+        assert load(tmp_path / "out").manifest["mechanism"] == "pseudonymise"
+
+
+def test_a_place_that_nobody_can_write_is_one_line(recveil: Callable[..., Any]) -> None:
+    released(recveil)
+    command = ["release", "data.parquet", "--with", "pseudonymise", "--engine", "spark", "-o"]
+    assert "cannot be written: " in recveil(*command, "file:///proc/none/out", code=1).stderr
+    assert "No FileSystem for scheme" in recveil(*command, "nowhere://host/out", code=1).stderr

@@ -92,15 +92,17 @@ def _on_spark(
 ) -> tuple[str, Findings]:
     from recveil.bundle import verify
     from recveil.engines.attacks import MEASURED, measure_table
+    from recveil.engines.lake import place
     from recveil.engines.session import session
     from recveil.engines.table import here, read_bundle, read_table
 
     for name in names or ():
         if name not in MEASURED:
             raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
-    manifest = verify(bundle)
     with session(master) as spark:
-        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, bundle, manifest)
+        where = place(spark, bundle)
+        manifest = verify(where)
+        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, where, manifest)
         people = spark.read.csv(here(id_map), header=True) if id_map else None
         return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
 

@@ -91,6 +91,7 @@ def release(
     from recveil.assessment import contributions, in_records
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
+    from recveil.engines.lake import is_uri
     from recveil.formats import write
     from recveil.randomness import source
     from recveil.release import draw
@@ -100,6 +101,8 @@ def release(
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
     enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
     on_spark = engine == "spark" and not again
+    if is_uri(out) and not on_spark:
+        raise RecveilError(f"{out} is a place that a cluster writes: --engine spark")
     held, spread = None, None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any
@@ -165,10 +168,14 @@ def _on_spark(
     out: str,
     wishes: dict[str, Any],
 ) -> Made:
+    from recveil.bundle import may_write
     from recveil.engines.distributed import release_table, runs
+    from recveil.engines.lake import place
     from recveil.engines.session import session
     from recveil.engines.table import read_table
 
     runs(mechanism)  # before anything is started
     with session(master) as spark:
-        return release_table(read_table(spark, data, columns, duplicates), mechanism, out, **wishes)
+        where = place(spark, out)
+        may_write(where, wishes["force"])  # before anything is read
+        return release_table(read_table(spark, data, columns, duplicates), mechanism, where, **wishes)
