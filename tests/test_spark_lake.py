@@ -167,3 +167,19 @@ def test_a_place_that_nobody_can_write_is_one_line(recveil: Callable[..., Any]) 
     command = ["release", "data.parquet", "--with", "pseudonymise", "--engine", "spark", "-o"]
     assert "cannot be written: " in recveil(*command, "file:///proc/none/out", code=1).stderr
     assert "No FileSystem for scheme" in recveil(*command, "nowhere://host/out", code=1).stderr
+
+
+@pytest.mark.parametrize(("name", "form"), [("films", "parquet"), ("sessions", "csv")])
+def test_people_are_written_by_the_executors(recveil: Callable[..., Any], name: str, form: str, tmp_path: Path) -> None:
+    command = ["clicks", f"sample:{name}?users=80,items=60", "--base", "2", "--users"]
+    recveil(*command, f"here.{form}")
+    recveil(*command, f"there.{form}", "--engine", "spark")
+    read = pl.read_parquet if form == "parquet" else pl.read_csv
+    here, there = read(f"here.{form}"), read(f"there.{form}/*.{form}")
+    assert here.columns == there.columns
+    assert here.drop("disclosure").equals(there.drop("disclosure"))
+    assert there["disclosure"].to_numpy() == pytest.approx(here["disclosure"].to_numpy(), rel=1e-12)
+    assert {p.name for p in tmp_path.iterdir()} == {f"here.{form}", f"there.{form}"}
+    command[1] = "none.parquet"
+    again = recveil(*command, f"there.{form}", "--engine", "spark", code=1)
+    assert again.stderr == f"recveil: there.{form} exists already; choose another place\n"

@@ -70,8 +70,9 @@ def release(
     for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
+    bundle = Path(out.removeprefix("file:")).resolve()
     for what, option, file in (("private id map", "--keep-map", keep_map), ("ledger", "--ledger", ledger)):
-        if file and Path(out).resolve() in (Path(file).resolve(), *Path(file).resolve().parents):
+        if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
             raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
     if Path(out).exists() and not force:
         raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")

@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from recveil.places import Folder, Place
+from recveil.errors import RecveilError
+from recveil.places import Folder, Place, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -135,20 +136,23 @@ def is_uri(name: str | Path) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(name)) is not None
 
 
-def write_parts(frame: DataFrame, folder: Place, form: str = "parquet") -> int:
-    """The rows as files part-00000 and so on in a new folder; how many of them can be read there.
+def write_whole(frame: DataFrame, where: Place, rows: int, form: str = "parquet") -> None:
+    """The rows as a directory of parts that takes its place once it is complete."""
+    with whole(where) as part:
+        write_parts(frame, part, rows, form)
 
-    Spark's own leavings are removed.
-    """
+
+def write_parts(frame: DataFrame, folder: Place, rows: int, form: str = "parquet") -> None:
+    """The rows, of which there are so many, as files part-00000 and so on; Spark's own leavings are removed."""
     raw = folder / "spark"
     frame.write.format(form).option("header", True).save(raw.uri)
     names = [name for name in raw.names() if name.startswith("part-")]
     for number, name in enumerate(names):
         (raw / name).move(folder / f"part-{number:05d}.{form}")
     raw.delete()
-    if not names:
-        return 0
-    return int(frame.sparkSession.read.format(form).option("header", True).load(folder.uri).count())
+    read = frame.sparkSession.read.format(form).option("header", True)
+    if not names or read.load(folder.uri).count() != rows:
+        raise RecveilError("rows must be written to a place that the driver and all executors see")
 
 
 @contextmanager
