@@ -183,3 +183,46 @@ def test_people_are_written_by_the_executors(recveil: Callable[..., Any], name: 
     command[1] = "none.parquet"
     again = recveil(*command, f"there.{form}", "--engine", "spark", code=1)
     assert again.stderr == f"recveil: there.{form} exists already; choose another place\n"
+
+
+def test_the_same_people_are_held_out(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    """Everyone has two items and the attacker knows both, so nothing is left to chance: linkage and control agree."""
+    rng = np.random.default_rng(1)
+    pairs = np.array([rng.choice(12, 2, replace=False) for _ in range(90)])
+    data = from_ids(pl.Series(np.repeat([f"p{i:02}" for i in range(90)], 2)), pl.Series(pairs.ravel()))
+    data.frame().write_parquet("data.parquet")
+    command = ["release", "data.parquet", "--with", "pseudonymise", "--seed", "3", "--holdout", "0.3", "-o"]
+    recveil(*command, "here", "--keep-map", "map.csv")
+    recveil(*command, f"file://{tmp_path}/there", "--engine", "spark")
+    assert load("here").data.canonical().equals(load("there").data.canonical())
+    held = [
+        pl.read_parquet(f).sort("user", "item") for f in ("here.holdout.parquet", "there.holdout.parquet/*.parquet")
+    ]
+    assert held[0].equals(held[1])
+    assert held[0]["user"].n_unique() == 27
+    measured = [
+        "measure",
+        "data.parquet",
+        "here",
+        "--map",
+        "map.csv",
+        "--known",
+        "2",
+        "--only",
+        "linkage",
+        "--seed",
+        "1",
+    ]
+    local = recveil(*measured, "--holdout", "here.holdout.parquet", json_answer=True)["measurements"]
+    spark_ = ["--holdout", "there.holdout.parquet", "--engine", "spark"]
+    there = recveil(*measured, *spark_, json_answer=True)["measurements"]
+    mine = [m for m in local if m["name"] == "linkage" and m["params"]["attacker"] == "intersection"]
+    assert there == mine
+    assert 0 < there[0]["control"] < there[0]["value"]
+    again = recveil(*command, "there", "--engine", "spark", "--force")
+    assert "30% of the people were kept out, in there.holdout.parquet" in again.stderr
+    Path("there").rename("elsewhere")
+    refused = recveil(*command, "there", "--engine", "spark", code=1)
+    assert refused.stderr == "recveil: there.holdout.parquet exists already; choose another place\n"
+    inside = recveil(*measured[:-4], "--seed", "1", "--engine", "spark", "--holdout", "data.parquet", code=1)
+    assert inside.stderr == "recveil: 63 of the holdout users are in the release, according to its id map\n"

@@ -55,11 +55,11 @@ def measure(
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
     if engine == "spark":
-        if holdout:
-            raise RecveilError("on Spark a release is measured without --holdout")
+        if fold_tags:
+            raise RecveilError("--fold-tags is for --engine local")
         wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
         chosen = secrets.randbits(63) if seed is None else seed
-        mechanism, found = _on_spark(data, columns, master, bundle, id_map, names, chosen, wishes)
+        mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes)
         answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
         return
     measures = select(names, known=levels, items=items, ratings=ratings)
@@ -86,6 +86,7 @@ def _on_spark(
     master: str | None,
     bundle: str,
     id_map: str | None,
+    holdout: str | None,
     names: list[str] | None,
     seed: int,
     wishes: dict[str, Any],
@@ -104,7 +105,9 @@ def _on_spark(
         manifest = verify(where)
         rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, where, manifest)
         people = spark.read.csv(here(id_map), header=True) if id_map else None
-        return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
+        held = read_table(spark, holdout, None, "all") if holdout else None
+        found = measure_table(rows, released, people, names, seed, manifest["spec"], wishes, held)
+    return manifest["spec"], found
 
 
 def numbers(text: str) -> list[int]:
