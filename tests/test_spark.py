@@ -284,3 +284,18 @@ def test_no_java_and_no_master_are_told_in_seconds(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RecveilError, match="apt-get install openjdk-17-jre-headless"):
         sessions._check_java()
     assert time.monotonic() - begun < 10
+
+
+def test_what_listens_and_is_no_master_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
+    def stopped(master: str) -> None:  # noqa: ARG001
+        raise Py4JError("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.")
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(sessions, "_check_java", lambda: None)
+    monkeypatch.setattr(sessions, "_check_master", lambda master: None)  # noqa: ARG005
+    monkeypatch.setattr(sessions, "_start", stopped)
+    with pytest.raises(RecveilError, match="does not answer as a Spark master does"), sessions.session("spark://a:1"):
+        pass

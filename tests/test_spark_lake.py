@@ -66,7 +66,8 @@ def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tm
     released(recveil)
     uri = f"file://{tmp_path}/lake/out"
     command = ["release", "data.parquet", "--with", "random-ratings", "--seed", "1", "--engine", "spark"]
-    made = recveil(*command, "-o", uri, json_answer=True)["manifest"]
+    made = recveil(*command, "-o", uri, "--ledger", "book.jsonl", json_answer=True)["manifest"]
+    assert json.loads(Path("book.jsonl").read_text())["mechanism"] == made["spec"]
     assert load("lake/out").data.equals(load("out").data)
     assert sorted(p.name for p in Path("lake").rglob("*")) == [
         "README.md", "data", "manifest.json", "out", "part-00000.parquet"
@@ -114,8 +115,9 @@ def test_what_is_in_the_lake_is_replaced_by_force_alone(recveil: Callable[..., A
     assert load("out").manifest["mechanism"] == "pseudonymise"
     Path("out/manifest.json").unlink()
     assert "is not a bundle, so --force does not replace it" in recveil(*command, "--force", code=1).stderr
-    local = recveil(*command[:-2], code=1)
-    assert local.stderr == f"recveil: {uri} is a place that a cluster writes: --engine spark\n"
+    for local in (command[:-2], ["verify", uri], ["measure", "data.parquet", uri]):
+        said = recveil(*local, code=1).stderr
+        assert said == f"recveil: {uri} is a place that a cluster reads and writes: --engine spark\n"
     assert {p.name for p in tmp_path.iterdir()} == {"data.parquet", "map.csv", "out"}
 
 

@@ -49,6 +49,7 @@ def measure(
     import secrets
 
     from recveil.bundle import load
+    from recveil.engines.lake import of_this_machine
     from recveil.measures import measure_release, read_map, select
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
@@ -62,6 +63,7 @@ def measure(
         mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes)
         answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
         return
+    of_this_machine(bundle)
     measures = select(names, known=levels, items=items, ratings=ratings)
     rows = read_data(data, columns, fold_tags)
     release = load(bundle)

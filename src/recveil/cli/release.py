@@ -92,7 +92,7 @@ def release(
     from recveil.assessment import contributions, in_records
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
-    from recveil.engines.lake import is_uri
+    from recveil.engines.lake import of_this_machine
     from recveil.formats import write
     from recveil.randomness import source
     from recveil.release import draw
@@ -102,8 +102,8 @@ def release(
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
     enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
     on_spark = engine == "spark" and not again
-    if is_uri(out) and not on_spark:
-        raise RecveilError(f"{out} is a place that a cluster writes: --engine spark")
+    if not on_spark:
+        of_this_machine(out)
     held, spread = None, None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any

@@ -22,9 +22,12 @@ def verify(
     Example: recveil verify out
     """
     from recveil.bundle import BrokenBundleError, load
+    from recveil.engines.lake import of_this_machine
 
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
+    if engine == "local":
+        of_this_machine(bundle)
     try:
         manifest = _on_spark(bundle, master) if engine == "spark" else load(bundle).manifest
     except BrokenBundleError as broken:

@@ -136,6 +136,12 @@ def is_uri(name: str | Path) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(name)) is not None
 
 
+def of_this_machine(name: str) -> None:
+    """Raise where the local engine is to find a bundle that only a cluster can."""
+    if is_uri(name):
+        raise RecveilError(f"{name} is a place that a cluster reads and writes: --engine spark")
+
+
 def write_whole(frame: DataFrame, where: Place, rows: int, form: str = "parquet") -> None:
     """The rows as a directory of parts that takes its place once it is complete."""
     with whole(where) as part:

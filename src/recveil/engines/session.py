@@ -57,8 +57,13 @@ def session(master: str | None = None) -> Iterator[Any]:
     if master and master.startswith("spark://"):
         _check_master(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with one_line(f"Spark does not start on {master or 'this machine'}"):
-        spark = _start(master)
+    try:
+        with one_line(f"Spark does not start on {master or 'this machine'}"):
+            spark = _start(master)
+    except RecveilError as fault:
+        if "stopped SparkContext" in str(fault):  # which gave up after three times twenty seconds
+            raise RecveilError(f"{master} takes connections, and does not answer as a Spark master does") from None
+        raise
     try:
         with one_line():
             if spark.sparkContext.master.startswith("spark://"):
