@@ -117,6 +117,13 @@ def test_theta_is_a_join(spark: Any, how: MBRW, tmp_path: Path, monkeypatch: pyt
     both(spark, clicks(), how, tmp_path / "out", 3)
 
 
+def test_theta_among_streams_of_one_length(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    items = np.concatenate([rng.permutation(12)[:4] for _ in range(30)])
+    data = from_ids(pl.Series(np.repeat(np.arange(30), 4)), pl.Series(items), time=np.tile(np.arange(4), 30))
+    both(spark, data, MBRW(theta=0.6, memory="constant(2)", hops="constant(1)"), tmp_path / "out", 2)
+
+
 @pytest.mark.parametrize("similarity", ["item-centred", "adjusted"])
 def test_neighbourhoods_come_from_blocks_of_pairs(
     spark: Any, similarity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.data import Interactions
@@ -136,7 +137,7 @@ def _sets(rows: DataFrame, layout: Any, drawn: bool = False) -> DataFrame:
         over = layout.value if not drawn else replace(layout.value, duplicates="all")
         for chunk in chunks(batches, over, "user", ROWS):
             starts, items = distinct(chunk.starts("user"), chunk.item)
-            lists = pl.Series(np.split(items, starts[1:-1]), dtype=pl.List(pl.Int32))
+            lists = pl.Series(pa.LargeListArray.from_arrays(starts, items))
             number = chunk.users if drawn else pl.Series(np.zeros(chunk.n_users, dtype=np.int64))
             frame = pl.DataFrame({"id": number, "size": np.diff(starts).astype(np.int32), "items": lists})
             yield from arrow(frame.filter(pl.col("size") > 0))

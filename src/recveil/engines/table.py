@@ -65,8 +65,9 @@ def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name:
     for what, n in (("items", found.num_rows), ("tags", 0 if tags is None else len(tags))):
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
-    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").first()
-    hers = frame.where(fn.col("user") == busiest["user"]).limit(BUSIEST).toArrow()
+    # A join, since a query that names her would stand in the logs of the cluster.
+    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").limit(1).select("user")
+    hers = frame.join(fn.broadcast(busiest), "user", "left_semi").select(*frame.columns).limit(BUSIEST).toArrow()
     ends_found = (pl.DataFrame(found.select([column])).unnest(column) for column in found.column_names[1:])
     some = [pl.DataFrame(hers), *(rows.select(frame.columns) for rows in ends_found)]
     layout = Layout(pl.Series(found["item"]).sort(), None if tags is None else pl.Series(tags).sort(), unit, duplicates)
