@@ -117,6 +117,13 @@ def test_theta_is_a_join(spark: Any, how: MBRW, tmp_path: Path, monkeypatch: pyt
     both(spark, clicks(), how, tmp_path / "out", 3)
 
 
+def test_theta_among_streams_of_one_length(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    items = np.concatenate([rng.permutation(12)[:4] for _ in range(30)])
+    data = from_ids(pl.Series(np.repeat(np.arange(30), 4)), pl.Series(items), time=np.tile(np.arange(4), 30))
+    both(spark, data, MBRW(theta=0.6, memory="constant(2)", hops="constant(1)"), tmp_path / "out", 2)
+
+
 @pytest.mark.parametrize("similarity", ["item-centred", "adjusted"])
 def test_neighbourhoods_come_from_blocks_of_pairs(
     spark: Any, similarity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -284,18 +291,3 @@ def test_no_java_and_no_master_are_told_in_seconds(monkeypatch: pytest.MonkeyPat
     with pytest.raises(RecveilError, match="apt-get install openjdk-17-jre-headless"):
         sessions._check_java()
     assert time.monotonic() - begun < 10
-
-
-def test_what_listens_and_is_no_master_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from py4j.protocol import Py4JError
-    from pyspark.sql import SparkSession
-
-    def stopped(master: str) -> None:  # noqa: ARG001
-        raise Py4JError("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.")
-
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr(sessions, "_check_java", lambda: None)
-    monkeypatch.setattr(sessions, "_check_master", lambda master: None)  # noqa: ARG005
-    monkeypatch.setattr(sessions, "_start", stopped)
-    with pytest.raises(RecveilError, match="does not answer as a Spark master does"), sessions.session("spark://a:1"):
-        pass

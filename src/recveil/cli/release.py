@@ -70,6 +70,7 @@ def release(
     for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
+    out = out.rstrip("/") or out  # what goes beside the bundle must not go into it
     bundle = Path(out.removeprefix("file:")).resolve()
     for what, option, file in (("private id map", "--keep-map", keep_map), ("ledger", "--ledger", ledger)):
         if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
@@ -184,7 +185,7 @@ def _on_spark(
 
     runs(mechanism)  # before anything is started
     with session(master) as spark:
-        where, aside = place(spark, out), place(spark, f"{out.rstrip('/')}.holdout.parquet")
+        where, aside = place(spark, out), place(spark, f"{out}.holdout.parquet")
         may_write(where, wishes["force"])  # before anything is read
         if holdout and not wishes["force"]:
             vacant(aside)

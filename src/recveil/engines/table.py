@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_IDS = 5_000_000  # items, or tags, that the driver and every executor hold
 BUSIEST = 1000
+BLOCKS = 20  # of a generated world that a task makes at once: about 750,000 rows
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
 
@@ -80,8 +81,9 @@ def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name:
     for what, n in (("items", found.num_rows), ("tags", 0 if tags is None else len(tags))):
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
-    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").first()
-    hers = frame.where(fn.col("user") == busiest["user"]).limit(BUSIEST).toArrow()
+    # A join, since a query that names her would stand in the logs of the cluster.
+    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").limit(1).select("user")
+    hers = frame.join(fn.broadcast(busiest), "user", "left_semi").select(*frame.columns).limit(BUSIEST).toArrow()
     ends_found = (pl.DataFrame(found.select([column])).unnest(column) for column in found.column_names[1:])
     some = [pl.DataFrame(hers), *(rows.select(frame.columns) for rows in ends_found)]
     layout = Layout(pl.Series(found["item"]).sort(), None if tags is None else pl.Series(tags).sort(), unit, duplicates)
@@ -128,9 +130,9 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
 
 def sample_frame(spark: Any, name: str) -> DataFrame:
     """A generated world, made in parts on the executors."""
-    from recveil.samples import sample
+    from recveil.samples import blocks, sample
 
-    parts = spark.sparkContext.defaultParallelism * 4
+    parts = max(spark.sparkContext.defaultParallelism * 4, blocks(name) // BLOCKS)
     first = sample(name, 0, 10**9).frame().rename({"user": sample(name, 0, 10**9).unit})
     schema = first.head(0).to_arrow().schema
 
