@@ -12,7 +12,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -115,24 +115,26 @@ def rewrite(
     A row with `notes` is no row of the release: it carries the notes of a chunk.
     """
     groups = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else CHUNK_ROWS
-    return each(data, partial(_masked, mask=mask, tokens=tokens), by, groups)
+    return each(data, mask, by, lambda masked: masked_frame(masked, tokens), groups)
 
 
-def each(data: Table, make: Callable[[Interactions], pl.DataFrame], by: By, groups: int | None = None) -> DataFrame:
-    """What `make` makes of every chunk."""
+def each(
+    data: Table,
+    make: Callable[[Interactions], Any],
+    by: By,
+    rows: Callable[[Any], pl.DataFrame] = lambda made: made,
+    groups: int | None = None,
+) -> DataFrame:
+    """The `rows` of what `make` makes of every chunk."""
     step, layout = shared(data.frame, make), shared(data.frame, data.layout)
-    schema = make(_one(data, by)).to_arrow().schema
+    schema = rows(make(_one(data, by))).to_arrow().schema
 
     def made(batches: Batches) -> Batches:
         for chunk in chunks(batches, layout.value, by, CHUNK_ROWS, groups):
             if len(chunk):
-                yield from arrow(step.value(chunk), schema)
+                yield from arrow(rows(step.value(chunk)), schema)
 
     return gathered(data.frame, by).mapInArrow(made, spark_schema(schema))
-
-
-def _masked(chunk: Interactions, mask: Callable[[Interactions], Masked], tokens: Tokens) -> pl.DataFrame:
-    return masked_frame(mask(chunk), tokens)
 
 
 def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:
