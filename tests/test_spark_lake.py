@@ -164,6 +164,32 @@ def test_a_failed_write_leaves_the_lake_as_it_was(
         assert load(tmp_path / "out").manifest["mechanism"] == "pseudonymise"
 
 
+def test_without_a_bundle_nobody_is_held_out(
+    recveil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recveil import bundle
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    fitting("random-ratings").frame().write_parquet("data.parquet")
+    monkeypatch.setattr(bundle, "card", full)
+    command = [
+        "release",
+        "data.parquet",
+        "--with",
+        "pseudonymise",
+        "--holdout",
+        "0.5",
+        "--engine",
+        "spark",
+        "-o",
+        "out",
+    ]
+    assert recveil(*command, code=1).stderr == "recveil: out cannot be written: No space left on device\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["data.parquet"]
+
+
 def test_a_place_that_nobody_can_write_is_one_line(recveil: Callable[..., Any]) -> None:
     released(recveil)
     command = ["release", "data.parquet", "--with", "pseudonymise", "--engine", "spark", "-o"]

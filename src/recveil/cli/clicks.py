@@ -83,10 +83,10 @@ def _on_spark(
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     from recveil.clicks.summary import item_rows
     from recveil.engines.clicks import people_table, summary_table
-    from recveil.engines.lake import place, write_whole
+    from recveil.engines.lake import place, write_parts
     from recveil.engines.session import session
     from recveil.engines.table import read_table
-    from recveil.places import vacant
+    from recveil.places import vacant, whole
 
     with session(master) as spark:
         people = place(spark, users) if users else None
@@ -95,7 +95,8 @@ def _on_spark(
         rows = read_table(spark, data, columns, duplicates)
         found, item = summary_table(rows, like, base)
         if people and users:
-            write_whole(people_table(rows, found["like"], base, item), people, item.users, _form(users))
+            with whole(people) as part:
+                write_parts(people_table(rows, found["like"], base, item), part, item.users, _form(users))
             say(f"{users}: {item.users:,} rows, in parts")
     return found, item_rows(rows.layout.items, item, base)
 

@@ -177,10 +177,10 @@ def _on_spark(
     from recveil.bundle import may_write
     from recveil.engines.distributed import release_table, runs
     from recveil.engines.holdout import held_out
-    from recveil.engines.lake import place, write_whole
+    from recveil.engines.lake import place, write_parts
     from recveil.engines.session import session
     from recveil.engines.table import read_table
-    from recveil.places import vacant
+    from recveil.places import vacant, whole
     from recveil.randomness import source
 
     runs(mechanism)  # before anything is started
@@ -192,7 +192,7 @@ def _on_spark(
         rows = read_table(spark, data, columns, duplicates)
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)
-        with held_out(rows, holdout, source(wishes["seed"]).derive("holdout")) as (kept, held):
-            made = release_table(kept, mechanism, where, **wishes)
-            write_whole(held, aside, held.count())
-            return made
+        chance = source(wishes["seed"]).derive("holdout")
+        with held_out(rows, holdout, chance) as (kept, held), whole(aside) as part:  # there with the bundle, or not
+            write_parts(held, part, held.count())
+            return release_table(kept, mechanism, where, **wishes)

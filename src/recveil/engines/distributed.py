@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK_ROWS = 500_000
-PART_ROWS = 5_000_000  # of one file of the bundle
+PART_ROWS = 5_000_000  # of one file of the bundle, which is hashed whole in the memory of an executor:
+PART_BYTES = 64 << 20  # before compression
 
 # Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
 PLANS: dict[str, Callable[..., Any]] = {"mbrw": plan_streams, "shuffle-nnn": critical_items}
@@ -101,7 +102,8 @@ def release_table(
         release = _release(masked, settled, public, chance.seeded, time)
         if enter:
             enter(release)
-        put = partial(_put, masked, release, part_rows)
+        most = PART_BYTES * len(rows) // rows.frame().estimated_size()
+        put = partial(_put, masked, release, min(part_rows, most))
         manifest = save_parts(release, out, put, force=force)
         return Made(manifest, _id_map(masked) if keep_map else None)
     finally:

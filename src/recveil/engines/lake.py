@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
-from recveil.places import Folder, Place, whole
+from recveil.places import Folder, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -140,12 +140,6 @@ def of_this_machine(name: str) -> None:
     """Raise where the local engine is to find a bundle that only a cluster can."""
     if is_uri(name):
         raise RecveilError(f"{name} is a place that a cluster reads and writes: --engine spark")
-
-
-def write_whole(frame: DataFrame, where: Place, rows: int, form: str = "parquet") -> None:
-    """The rows as a directory of parts that takes its place once it is complete."""
-    with whole(where) as part:
-        write_parts(frame, part, rows, form)
 
 
 def write_parts(frame: DataFrame, folder: Place, rows: int, form: str = "parquet") -> None:
