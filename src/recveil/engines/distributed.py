@@ -102,7 +102,7 @@ def release_table(
         release = _release(masked, settled, public, chance.seeded, time)
         if enter:
             enter(release)
-        most = PART_BYTES * len(rows) // rows.frame().estimated_size()
+        most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
         put = partial(_put, masked, release, min(part_rows, most))
         manifest = save_parts(release, out, put, force=force)
         return Made(manifest, _id_map(masked) if keep_map else None)
