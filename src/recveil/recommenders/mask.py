@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from recveil.errors import RecveilError, unknown
 from recveil.supports import check_p, noise, single_support
 
 Score = Literal["max", "sum"]
+Lists = dict[Any, list[Any]]  # each user's recommended items, best first
 _STRIPE = 512  # items whose pair supports are held at a time
 _SURE = 6.0  # standard errors above zero that an estimated support must reach by default
 
@@ -126,6 +127,18 @@ def top_n(histories: Interactions, similar: Similar, top: int = 30, score: Score
         score == "sum",
     )
     return np.asarray(best)
+
+
+def lists(histories: Interactions, similar: Similar, top: int = 30, score: Score = "max") -> Lists:
+    """The lists of top_n in ids; in the order of users."""
+    best = top_n(histories, similar, top, score)
+    people, names = histories.users.gather(np.unique(histories.user)), similar.items.to_list()
+    return {u: [names[i] for i in row if i >= 0] for u, row in zip(people.to_list(), best.tolist(), strict=True)}
+
+
+def lines(made: Lists) -> Iterator[str]:
+    """A line a user: userid, tab, item1,item2,..."""
+    return (f"{user}\t{','.join(map(str, items))}" for user, items in made.items())
 
 
 def overlap(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.float64]:
