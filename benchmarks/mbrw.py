@@ -97,7 +97,8 @@ def numpy_streams(train: Interactions, k: int, sliding: bool) -> int:
 
 def generation(train: Interactions, k: int = 100_000) -> None:
     over = walkable(transitions(train))
-    seeds = Seeds(train.starts("user"), train.item, np.arange(train.n_users))
+    seeds = Seeds(train.starts("user"), train.item)
+    who = np.random.default_rng(0).integers(0, train.n_users, k)
     moves = transitions(train)
     starts, weights = moves.ds.indptr.astype(np.int64), moves.ds.data.astype(np.float64)
     tables = alias_tables(starts, weights)
@@ -114,7 +115,7 @@ def generation(train: Interactions, k: int = 100_000) -> None:
     for sliding, goal, aim in ((True, 30, 60), (False, 60, 150)):
 
         def walk(sliding: bool = sliding) -> Any:
-            return memory_streams(over, seeds, np.arange(k), LAWS, seeded(1), sliding=sliding)
+            return memory_streams(over, seeds, who, np.arange(k), LAWS, seeded(1), sliding=sliding)
 
         numpy_streams(train, 1500, sliding)
         plain = 1500 / numpy_streams.seconds  # type: ignore[attr-defined]
@@ -192,11 +193,14 @@ def scaling(n: int = 100_000, k: int = 20_000) -> None:
     over = walkable(moves)
     built = time.perf_counter() - begin
     held = sum(a.nbytes for a in over.graph)
-    seeds = Seeds(data.starts("user"), data.item, np.arange(data.n_users))
+    seeds, who = Seeds(data.starts("user"), data.item), rng.integers(0, data.n_users, k)
     numba.set_num_threads(1)
     for sliding in (True, False):
-        seconds = best(lambda: memory_streams(over, seeds, np.arange(k), LAWS, seeded(1), sliding=sliding), times=2)  # noqa: B023
-        made = memory_streams(over, seeds, np.arange(k), LAWS, seeded(1), sliding=sliding)
+
+        def walk(sliding: bool = sliding) -> Any:
+            return memory_streams(over, seeds, who, np.arange(k), LAWS, seeded(1), sliding=sliding)
+
+        seconds, made = best(walk, times=2), walk()
         print(
             f"{data.n_users:,} people x {data.n_items:,} items, CVS {moves.cvs.nnz:,} non-zeros, "
             f"built in {built:.1f} s, graph {held / 2**20:,.0f} MB ({held / moves.cvs.nnz:.0f} bytes a non-zero): "

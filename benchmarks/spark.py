@@ -5,7 +5,8 @@
 The data are worlds of sample:films, written in parts by Spark itself. Every step is a process of its own; memory is the
 largest sum of resident pages of it and all that it started, read five times a second. CPU seconds are those of all of
 them, so neighbours on the machine count little. Growth is the ratio of CPU seconds over the ratio of rows between two
-sizes: 1 is linear, less is better. Starting Spark is part of its time.
+sizes: 1 is linear, less is better. Starting Spark is part of its time. A run that takes more than 60% of the machine's
+memory is stopped: it does not fit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import time
 from pathlib import Path
 
 ROWS_A_USER = 37
+MOST = 0.6 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 STEPS = {
     "mask": ("films?users={users},items=600", ["--with", "mask:p=0.99"]),
     "shuffle-nnn": ("films?users={users},items=10000", ["--with", "shuffle-nnn"]),
@@ -46,6 +48,9 @@ def main() -> None:
                 data, rows = world(STEPS[step][0].format(users=size // ROWS_A_USER), folder)
                 for engine in wish.engines.split(","):
                     took, cpu, peak = run(step, engine, data, folder)
+                    if peak > MOST:
+                        print(f"{step:<12} {engine:<6} {rows:>12,} needs more than {MOST / 2**30:.1f} GB", flush=True)
+                        continue
                     growth = ""
                     if engine in before:
                         growth = f"{cpu / before[engine][1] / (rows / before[engine][0]):.2f}"
@@ -88,9 +93,11 @@ def run(step: str, engine: str, data: Path, folder: Path) -> tuple[float, float,
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
         peak = max(peak, resident(process.pid))
+        if peak > MOST:
+            process.kill()
         time.sleep(0.2)
     _, status, used = ended
-    if status:
+    if status and peak <= MOST:
         sys.exit(f"{' '.join(command)} failed")
     return time.perf_counter() - begin, used.ru_utime + used.ru_stime, peak
 

@@ -473,14 +473,13 @@ def memory_walk(
     DS: list[list[int]],
     CVS: list[list[int]],
     blocks: list[list[int]],
-    clickstreams: list[list[int]],
+    clicks: list[int],
     laws: tuple[list[float], list[float], list[float], bool],
     sliding: bool,
     repeats: bool,
     words: list[int],
 ) -> list[int]:
-    """A whole stream: its user, where her profile ends, the memory, the hops, and the walk."""
-    clicks = clickstreams[below(words, len(clickstreams))]
+    """A whole stream: where the profile in the clicks of its person ends, the memory, the hops, and the walk."""
     end_law, memory_law, hops_law, to_length = laws
     end = min(max(drawn(end_law, words), 1), len(clicks)) if end_law else below(words, len(clicks)) + 1
     m = drawn(memory_law, words)

@@ -16,6 +16,7 @@ from recveil.data import Interactions, from_ids
 from recveil.kernels.distinct import distinct
 from recveil.kernels.walks import Laws
 from recveil.laws import law
+from recveil.mechanisms.mbrw import seeded_by
 from recveil.metrics.relevance import next_item_probability
 from recveil.randomness import seeded
 from recveil.splits import vertical
@@ -80,16 +81,17 @@ def test_streams_equal_their_twin(
     assert over.graph.head.shape[1] == (data.n_items if dense else 3)
     starts = data.starts("user")
     drawn = laws(end, memory, hops, np.diff(starts))
-    seeds = Seeds(starts, data.item, np.arange(data.n_users))
-    source = seeded(5)
-    made = memory_streams(over, seeds, np.arange(10), drawn, source, sliding=sliding, repeats=repeats)
+    source, who = seeded(5), np.arange(0, 30, 3)
+    made = memory_streams(
+        over, Seeds(starts, data.item), who, np.arange(10), drawn, source, sliding=sliding, repeats=repeats
+    )
     DS, CVS, blocks = in_ranks(data, over)
     ranked = [over.rank[data.item[a:b]].tolist() for a, b in pairwise(starts)]
     key = source.key().astype("<u8").tobytes()
     tables = (drawn.end.tolist(), drawn.memory.tolist(), drawn.hops.tolist(), drawn.to_length)
     for i in range(10):
         words = naive.chacha_words(key, i, 400)
-        expected = naive.memory_walk(DS, CVS, blocks, ranked, tables, sliding, repeats, words)
+        expected = naive.memory_walk(DS, CVS, blocks, ranked[who[i]], tables, sliding, repeats, words)
         assert over.rank[made.items[made.starts[i] : made.starts[i + 1]]].tolist() == expected
 
 
@@ -105,11 +107,11 @@ def test_the_next_two_items_have_the_law_of_the_definition(
     moves = transitions(data)
     over = walkable(moves)
     profile = np.array([2, 0, 5, 1], dtype=np.int32)
-    seeds = Seeds(np.array([0, 4]), profile, np.array([0]))
     n = 20_000
     made = memory_streams(
         over,
-        seeds,
+        Seeds(np.array([0, 4]), profile),
+        np.zeros(n, dtype=np.int64),
         np.arange(n),
         laws("constant(4)", "constant(2)", "constant(2)"),
         seeded(7),
@@ -151,18 +153,22 @@ def test_streams_do_not_depend_on_threads_or_on_who_is_here() -> None:
     over = walkable(transitions(data))
     starts = data.starts("user")
     table = laws("uniform", "normal(3,2)", "normal(9,2)")
-    whole = memory_streams(
-        over, Seeds(starts, data.item, np.arange(60)), np.arange(5000), table, seeded(1), sliding=True
-    )
-    again = memory_streams(
-        over, Seeds(starts, data.item, np.arange(60)), np.arange(500), table, seeded(1), sliding=True
-    )
+    seeds, numbers = Seeds(starts, data.item), np.arange(5000)
+    who = numbers * 7 % 60
+    whole = memory_streams(over, seeds, who, numbers, table, seeded(1), sliding=True)
+    again = memory_streams(over, seeds, who[:500], numbers[:500], table, seeded(1), sliding=True)
     np.testing.assert_array_equal(whole.items[: again.starts[-1]], again.items)
-    some = np.where(np.arange(60) % 3 == 0, np.arange(60), -1)
-    part = memory_streams(over, Seeds(starts, data.item, some), np.arange(5000), table, seeded(1), sliding=True)
-    kept = whole.take(np.isin(whole.seed, some))
-    np.testing.assert_array_equal(part.take(part.seed >= 0).items, kept.items)
-    assert np.all(np.diff(part.starts)[part.seed < 0] == 0)
+    few = who % 3 == 0
+    part = memory_streams(over, seeds, who[few], numbers[few], table, seeded(1), sliding=True)
+    np.testing.assert_array_equal(part.items, whole.take(few).items)
+
+
+def test_people_find_their_streams() -> None:
+    people = np.array([4, 0, 4, 2, 4])
+    streams = seeded_by(people, np.arange(5))
+    who, numbers = streams.of(np.array([3, 4, 0]))
+    assert who.tolist() == [1, 1, 1, 2] and numbers.tolist() == [0, 2, 4, 1]
+    assert all(len(a) == 0 for a in streams.of(np.array([1, 9])))
 
 
 def test_an_item_that_nobody_follows_leads_along_cvs_and_a_lonely_one_ends_the_stream() -> None:
@@ -172,8 +178,10 @@ def test_an_item_that_nobody_follows_leads_along_cvs_and_a_lonely_one_ends_the_s
     starts = data.starts("user")
 
     def after(user: int) -> Any:
-        seeds = Seeds(starts[user : user + 2] - starts[user], data.item[starts[user] :], np.array([0]))
-        return memory_streams(over, seeds, np.arange(4000), table, seeded(3), sliding=True).items
+        who = np.full(4000, user)
+        return memory_streams(
+            over, Seeds(starts, data.item), who, np.arange(4000), table, seeded(3), sliding=True
+        ).items
 
     last = after(0).reshape(-1, 2)
     assert np.all(last[:, 0] == 2)

@@ -46,6 +46,18 @@ def sample(name: str, part: int = 0, parts: int = 1) -> Interactions:
 
     With `parts`, only every `parts`-th block of users, from the `part`-th on: all parts together are the world.
     """
+    world, size = _asked(name)
+    if not 0 <= part < parts:
+        raise RecveilError(f"sample:{name}: parts count from 0, so there is no part {part} of {parts}")
+    return _generate(world, **size, part=part, parts=parts)
+
+
+def blocks(name: str) -> int:
+    """How many blocks of people the world has: parts beyond that are empty."""
+    return -(-_asked(name)[1]["users"] // BLOCK)
+
+
+def _asked(name: str) -> tuple[World, dict[str, int]]:
     name, asked, query = name.partition("?")
     if name not in WORLDS:
         raise unknown("sample", name, WORLDS)
@@ -59,9 +71,7 @@ def sample(name: str, part: int = 0, parts: int = 1) -> Interactions:
         if not re.fullmatch("[0-9]{1,19}", text) or not low <= int(text) <= high:
             raise RecveilError(f"sample:{name}: {key} must be a whole number from {low} to {high}, not {text!r}")
         size[key] = int(text)
-    if not 0 <= part < parts:
-        raise RecveilError(f"sample:{name}: parts count from 0, so there is no part {part} of {parts}")
-    return _generate(world, **size, part=part, parts=parts)
+    return world, size
 
 
 def _generate(world: World, users: int, items: int, seed: int, part: int, parts: int) -> Interactions:
@@ -75,8 +85,8 @@ def _generate(world: World, users: int, items: int, seed: int, part: int, parts:
         wanted = np.searchsorted(columns["user"], users)
         return {key: column[:wanted] for key, column in columns.items()}
 
-    blocks = -(-users // BLOCK)
-    made = [block(number) for number in range(blocks)[part::parts]] or [block(blocks)]  # the last is empty
+    all_of_them = -(-users // BLOCK)
+    made = [block(n) for n in range(all_of_them)[part::parts]] or [block(all_of_them)]  # the last is empty
     rows = {key: np.concatenate([columns[key] for columns in made]) for key in made[0]}
     tag, tags = _spell(rows["tag"], catalogue) if "tag" in rows else (None, None)
     digits = len(str(items))

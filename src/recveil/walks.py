@@ -35,7 +35,7 @@ class Walkable:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """Stream numbers[i] is items[starts[i]:starts[i + 1]], seeded by clickstream seed[i] (-1: by none here, empty)."""
+    """Stream numbers[i] is items[starts[i]:starts[i + 1]], seeded by clickstream seed[i]."""
 
     numbers: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -50,11 +50,10 @@ class Streams:
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """Real clickstreams that may seed a walk; where[u] says which of them is that of user u of all, -1: not here."""
+    """Real clickstreams that may seed a walk: the i-th is items[starts[i]:starts[i + 1]]."""
 
     starts: NDArray[np.int64]
     items: Codes
-    where: NDArray[np.int64]
 
 
 def walkable(moves: Transitions) -> Walkable:
@@ -88,32 +87,23 @@ def walkable(moves: Transitions) -> Walkable:
 def memory_streams(
     over: Walkable,
     seeds: Seeds,
+    who: NDArray[np.int64],
     numbers: NDArray[np.int64],
     laws: Laws,
     source: Source,
     *,
     sliding: bool,
     repeats: bool = True,
-    users: NDArray[np.int64] | None = None,
 ) -> Streams:
-    """Memory biased walks. Stream i draws everything from stream number i under the key, its user first.
-
-    `users`: whom each stream belongs to, where that is settled already; it still draws one, which is not used.
-    """
-    given = np.empty(0, dtype=np.int64) if users is None else users
+    """Memory biased walks, each seeded by clickstream who[i], and drawn from stream numbers[i] under the key."""
     clicks = over.rank[seeds.items]
     walk = partial(_walk, over.graph, seeds, clicks, laws, sliding, repeats, source.key())
     threads = max(1, min(get_num_threads(), len(numbers) // 1000))
-    parts = [np.array_split(a, threads) if len(a) else [a] * threads for a in (numbers, given)]
     with ThreadPoolExecutor(threads) as pool:
-        done = list(pool.map(walk, *parts))
-    lengths = np.concatenate([np.diff(offsets) for _, offsets, _ in done])
-    return Streams(
-        numbers,
-        np.concatenate([[0], np.cumsum(lengths)]),
-        over.code[np.concatenate([items for items, _, _ in done])],
-        np.concatenate([who for _, _, who in done]),
-    )
+        done = list(pool.map(walk, np.array_split(numbers, threads), np.array_split(who, threads)))
+    lengths = np.concatenate([np.diff(offsets) for _, offsets in done])
+    items = over.code[np.concatenate([items for items, _ in done])]
+    return Streams(numbers, np.concatenate([[0], np.cumsum(lengths)]), items, who)
 
 
 def cvs_walks(cvs: sparse.csr_array, first: Codes, hops: int, source: Source, *, weighted: bool) -> Codes:
@@ -133,10 +123,9 @@ def _walk(
     repeats: bool,
     key: NDArray[np.uint64],
     numbers: NDArray[np.int64],
-    given: NDArray[np.int64],
+    who: NDArray[np.int64],
 ) -> Any:
-    as_words = numbers.astype(np.uint64)
-    return memory_walks(graph, seeds.starts, clicks, seeds.where, as_words, given, laws, sliding, repeats, key)
+    return memory_walks(graph, seeds.starts, clicks, numbers.astype(np.uint64), who, laws, sliding, repeats, key)
 
 
 def _largest(matrix: sparse.csr_array) -> NDArray[np.int64]:

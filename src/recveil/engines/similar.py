@@ -2,8 +2,8 @@
 
 Records are cut into blocks by their number of items. A cosine of Theta needs lengths within a factor of Theta squared
 of each other, so a stream visits few blocks; a task holds the index of one block, and the streams pass through it.
-What lands on the driver: DS, CVS and a key and a length of each user (the plan, which every executor needs), a count
-for each length, and the number and person of each refused stream.
+What lands on the driver: DS, CVS, a key and a length of each user, number and person of each stream (the plan, which
+every executor needs), a count for each length, and the number of each refused stream.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.data import Interactions, from_ids
+from recveil.data import Interactions
 from recveil.engines.spark import Batches, Table, Tokens, arrow, chunks, gathered, rewrite, shared, total
 from recveil.errors import RecveilError
 from recveil.kernels.distinct import distinct
 from recveil.kernels.similarity import index, reaches
-from recveil.mechanisms.mbrw import ANOTHER, MBRW, TRIES, Clickstreams, Plan, another
+from recveil.mechanisms.mbrw import ANOTHER, MBRW, TRIES, Clickstreams, Plan, another, seeded_by
 from recveil.randomness import Source
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def rewrite_streams(data: Table, mechanism: MBRW, plan: Plan, chance: Source, to
     notes = {"discarded": len(refused)}
     if mechanism.redraw:
         notes["redrawn"], tried, step = 0, 0, 1
-        people = _people(drawn, refused, plan)
+        owner = np.empty_like(plan.streams.people)
+        owner[plan.streams.numbers] = plan.streams.people
+        people = owner[refused]
         while len(refused) and tried < TRIES:
             tries = np.arange(tried + 1, min(tried + step, TRIES) + 1)
             again = _again(data, free, plan, chance, tokens, refused, people, tries).persist(StorageLevel.DISK_ONLY)
@@ -106,21 +108,13 @@ def _again(
     tries: NDArray[np.int64],
 ) -> DataFrame:
     """Each refused stream drawn again, once for each try; its user is the number of the stream and the try."""
-    numbers = another(refused[:, None], tries).ravel()
-    step = partial(mechanism.redrawn, plan=plan, source=chance, numbers=numbers, people=np.repeat(people, len(tries)))
+    streams = seeded_by(np.repeat(people, len(tries)), another(refused[:, None], tries).ravel())
+    step = partial(mechanism.redrawn, plan=plan, source=chance, streams=streams)
 
     def of_streams(ids: list[Any]) -> Any:
         return tokens([i % ANOTHER for i in ids])
 
     return rewrite(data, step, "user", of_streams)
-
-
-def _people(drawn: DataFrame, refused: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:
-    """The places among plan.keys of the people behind the refused streams."""
-    pairs = _only(drawn, refused).select("user", "origin").distinct().toArrow()
-    owners = pl.DataFrame(pairs).sort("user")["origin"]
-    ids = from_ids(owners, owners)
-    return np.searchsorted(plan.keys, ids.keys("user"))[ids.user]
 
 
 def _only(frame: DataFrame, users: NDArray[np.int64], how: str = "left_semi") -> DataFrame:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_IDS = 5_000_000  # items, or tags, that the driver and every executor hold
 BUSIEST = 1000
+BLOCKS = 20  # of a generated world that a task makes at once: about 750,000 rows
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
 
@@ -112,9 +113,9 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
 
 def sample_frame(spark: Any, name: str) -> DataFrame:
     """A generated world, made in parts on the executors."""
-    from recveil.samples import sample
+    from recveil.samples import blocks, sample
 
-    parts = spark.sparkContext.defaultParallelism * 4
+    parts = max(spark.sparkContext.defaultParallelism * 4, blocks(name) // BLOCKS)
     first = sample(name, 0, 10**9).frame().rename({"user": sample(name, 0, 10**9).unit})
     schema = first.head(0).to_arrow().schema
 

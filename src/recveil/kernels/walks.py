@@ -205,9 +205,8 @@ def _walk(
     graph: Graph,
     starts: Ints,
     clicks: Ranks,
-    where: Ints,
     numbers: NDArray[np.uint64],
-    given: Ints,
+    who: Ints,
     laws: Laws,
     sliding: bool,
     s: Stream,
@@ -216,7 +215,6 @@ def _walk(
     seen: Ints,
     out: Ranks,
     offsets: Ints,
-    who: Ints,
     begin_at: int,
 ) -> int:
     """Walks from stream `begin_at` on until all are done or `out` is full; which stream comes next.
@@ -224,18 +222,11 @@ def _walk(
     Without reference counts (_nrt=False), which otherwise cost more than the walk itself.
     """
     for i in range(begin_at, len(numbers)):
-        at = offsets[i]
-        offsets[i + 1] = at
+        at, row = offsets[i], starts[who[i]]
         restart(s, numbers[i])
-        user = below(s, len(where))
-        mine = where[given[i] if len(given) else user]
-        if mine < 0:
-            continue
-        row = starts[mine]
-        begin, end, memory, hops = _profile(laws, starts[mine + 1] - row, s)
+        begin, end, memory, hops = _profile(laws, starts[who[i] + 1] - row, s)
         if at + end - begin + hops > len(out):
             return i
-        who[i] = mine
         walk = out[at:]
         n = end - begin
         for j in range(n):
@@ -270,32 +261,27 @@ def memory_walks(
     graph: Graph,
     starts: Ints,
     clicks: Ranks,
-    where: Ints,
     numbers: NDArray[np.uint64],
-    given: Ints,
+    who: Ints,
     laws: Laws,
     sliding: bool,
     repeats: bool,
     key: NDArray[np.uint64],
-) -> tuple[Ranks, Ints, Ints]:
-    """The walks of the streams with these numbers: their items, where each begins, and whose profile seeded it.
+) -> tuple[Ranks, Ints]:
+    """The walks of the streams with these numbers: their items, and where each begins.
 
-    A stream draws its user (or has it `given`); where[user] says which clickstream clicks[starts[w]:starts[w + 1]] that
-    is. -1: it is not here, and the stream stays empty.
+    Stream i is seeded by a profile of the clickstream clicks[starts[w]:starts[w + 1]], w being who[i].
     """
     out = np.empty(16 * len(numbers) + 64, dtype=np.uint32)
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-    who = np.full(len(numbers), -1, dtype=np.int64)
     bound, share = np.empty(graph.mass.shape[1]), np.empty(graph.mass.shape[1])
     seen = np.full(0 if repeats else len(graph.mass), -1, dtype=np.int64)
     s = stream(key, 0)
     done = 0
     while True:
-        done = _walk(
-            graph, starts, clicks, where, numbers, given, laws, sliding, s, bound, share, seen, out, offsets, who, done
-        )
+        done = _walk(graph, starts, clicks, numbers, who, laws, sliding, s, bound, share, seen, out, offsets, done)
         if done == len(numbers):
-            return out[: offsets[done]], offsets, who
+            return out[: offsets[done]], offsets
         more = np.empty(2 * len(out), dtype=np.uint32)
         more[: offsets[done]] = out[: offsets[done]]
         out = more

@@ -55,10 +55,26 @@ class Clickstreams:
 
 
 @dataclass(frozen=True, eq=False)
+class Seeded:
+    """The numbers of streams by the people who seed them, who are places among all, ascending."""
+
+    people: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+    def of(self, users: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The streams of these users: which of the users it is, and the number of the stream."""
+        first, last = (np.searchsorted(self.people, users, side) for side in ("left", "right"))
+        many = last - first
+        here = np.arange(many.sum()) + np.repeat(first - np.cumsum(many) + many, many)
+        return np.repeat(np.arange(len(users)), many), self.numbers[here]
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     items: pl.Series
     over: Walkable
-    keys: NDArray[np.uint64]  # of all users, ascending: a stream draws a place in this row
+    keys: NDArray[np.uint64]  # of all users, ascending: places in this row name them
+    streams: Seeded
     laws: Laws
     real: Index | None  # the real item sets, where Theta compares with them
 
@@ -154,13 +170,13 @@ class MBRW(Masking):
         if counts.sets is not None:
             starts, items = counts.sets.indptr.astype(np.int64), counts.sets.indices.astype(np.int32)
             real = index(starts, items, len(counts.moves.items))
-        return Plan(counts.moves.items, walkable(counts.moves), np.sort(counts.keys), laws, real)
+        people = source.generator().integers(len(counts.keys), size=self.k or len(counts.keys))
+        streams = seeded_by(people, np.arange(len(people)))
+        return Plan(counts.moves.items, walkable(counts.moves), np.sort(counts.keys), streams, laws, real)
 
     def mask(self, chunk: Interactions, plan: Plan, source: Source) -> Masked:
         rows, users, seeds = _seeds(chunk, plan)
-        numbers = np.arange(self.k or len(plan.keys), dtype=np.int64)
-        drawn = self._drawn(plan, seeds, numbers, source)
-        drawn = drawn.take(drawn.seed >= 0)
+        drawn = self._drawn(plan, seeds, *plan.streams.of(users), source)
         if plan.real is None or self.theta is None:
             return _masked(rows, plan.items, [drawn], {})
         near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
@@ -170,35 +186,37 @@ class MBRW(Masking):
             if not len(refused):
                 break
             redrawn += len(refused)
-            drawn = self._drawn(plan, seeds, another(refused, number), source, users[owners])
+            drawn = self._drawn(plan, seeds, owners, another(refused, number), source)
             near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
             kept.append(replace(drawn, numbers=refused).take(~near))
             refused, owners = refused[near], owners[near]
         notes = {"discarded": len(refused)} | ({"redrawn": redrawn} if self.redraw else {})
         return _masked(rows, plan.items, kept, notes)
 
-    def redrawn(
-        self, chunk: Interactions, plan: Plan, source: Source, numbers: NDArray[np.int64], people: NDArray[np.int64]
-    ) -> Masked:
-        """Streams with these numbers (of later tries, see `another`), as far as their people are in the chunk."""
+    def redrawn(self, chunk: Interactions, plan: Plan, source: Source, streams: Seeded) -> Masked:
+        """Streams of later tries (see `another`), as far as their people are in the chunk."""
         rows, users, seeds = _seeds(chunk, plan)
-        here = np.isin(people, users)
-        return _masked(rows, plan.items, [self._drawn(plan, seeds, numbers[here], source, people[here])], {})
+        return _masked(rows, plan.items, [self._drawn(plan, seeds, *streams.of(users), source)], {})
 
     def _drawn(
         self,
         plan: Plan,
         seeds: Seeds,
+        who: NDArray[np.int64],
         numbers: NDArray[np.int64],
         source: Source,
-        people: NDArray[np.int64] | None = None,
     ) -> Streams:
         how = {"sliding": self.window == "sliding", "repeats": self.repeats}
-        return memory_streams(plan.over, seeds, numbers, plan.laws, source, users=people, **how)
+        return memory_streams(plan.over, seeds, who, numbers, plan.laws, source, **how)
 
     def _law(self, name: str) -> Law:
         most = {"most": MOST_MEMORY} if name == "memory" else {}
         return law(getattr(self, name), f"{self.name}: parameter {name}", **most)
+
+
+def seeded_by(people: NDArray[np.int64], numbers: NDArray[np.int64]) -> Seeded:
+    order = np.argsort(people, kind="stable")
+    return Seeded(people[order], numbers[order])
 
 
 def another(numbers: NDArray[np.int64], number: int | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -209,10 +227,7 @@ def another(numbers: NDArray[np.int64], number: int | NDArray[np.int64]) -> NDAr
 def _seeds(chunk: Interactions, plan: Plan) -> tuple[Interactions, NDArray[np.int64], Seeds]:
     """The chunk's rows over the items of the plan, the places of its users among all, and their clickstreams."""
     rows = chunk.compact().over_items(plan.items)
-    users = np.searchsorted(plan.keys, rows.keys("user"))
-    where = np.full(len(plan.keys), -1, dtype=np.int64)
-    where[users] = np.arange(len(users))
-    return rows, users, Seeds(rows.starts("user"), rows.item, where)
+    return rows, np.searchsorted(plan.keys, rows.keys("user")), Seeds(rows.starts("user"), rows.item)
 
 
 def _masked(rows: Interactions, items: pl.Series, kept: list[Streams], notes: dict[str, int]) -> Masked:

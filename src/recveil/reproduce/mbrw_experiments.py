@@ -128,13 +128,10 @@ def walked(
     """k streams over any graph; without k every person seeds one, and the released codes are those of the people."""
     rows = train.ordered()
     people = np.flatnonzero(np.diff(rows.starts("user")))
-    where = np.full(rows.n_users, -1, dtype=np.int64)
-    where[people] = people
     laws = Laws(np.empty(0), law(memory, "m").cumulated(), law(hops, "l").cumulated(), False)
     users = people if k is None else np.random.default_rng(3).choice(people, k)
     numbers = np.arange(len(users), dtype=np.int64)
-    seeds = Seeds(rows.starts("user"), rows.item, where)
-    made = memory_streams(over, seeds, numbers, laws, seeded(1), sliding=sliding, users=users)
+    made = memory_streams(over, Seeds(rows.starts("user"), rows.item), users, numbers, laws, seeded(1), sliding=sliding)
     lengths = np.diff(made.starts)
     names = train.users if k is None else pl.Series(numbers)
     code = np.repeat(users if k is None else numbers, lengths).astype(np.int32)
