@@ -100,6 +100,10 @@ def test_everybody_gets_the_same_list_from_noisy_tables(recveil: Callable[..., A
 REFUSED = {
     "no place": ([], "on Spark the lists are written by the executors; name a new directory with -o DIR"),
     "a place that is taken": (["-o", "taken"], "taken exists already; choose another place"),
+    "a place elsewhere": (
+        ["-o", "hdfs://host/lists"],
+        "hdfs://host/lists: lists go to a path that the driver and all executors see, not to a URI",
+    ),
     "perturbed": (
         ["-o", "lists", "--history", "perturbed"],
         "--history perturbed is for --engine local; on Spark lists are made from real histories",

@@ -27,6 +27,8 @@ ROWS = 500_000
 
 def vacant(directory: str | Path) -> None:
     """Raise where something is in the way of a new directory."""
+    if "://" in str(directory):
+        raise RecveilError(f"{directory}: lists go to a path that the driver and all executors see, not to a URI")
     if Path(directory).exists():
         raise RecveilError(f"{directory} exists already; choose another place")
 

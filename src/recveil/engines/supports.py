@@ -104,7 +104,7 @@ def perturb_table(data: Table, mechanism: Mask, seed: int | None = None) -> Pert
 
 
 def similar_table(perturbed: Perturbed, *, minsup: float | None = None, k: int | None = None) -> Similar:
-    """The same lists as those of similar_items from the same bits."""
+    """The same lists as those of similar_items from the same bits; items * k cells of them land on the driver."""
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
@@ -175,7 +175,11 @@ def _by(frame: DataFrame, number: str, numbers: int) -> DataFrame:
 
 
 def _bits(chunked: Iterator[Interactions], flip: Flip, blocks: Blocks) -> Batches:
-    """The perturbed bits of each chunk's people, a row for each block of items."""
+    """The perturbed bits of each chunk's people, a row for each block of items.
+
+    A chunk has its number within a partition, so all rows of a chunk come from one task; tried again, it may cut its
+    people in other places without harm.
+    """
     from pyspark import TaskContext
 
     task = TaskContext.get()
