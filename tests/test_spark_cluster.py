@@ -86,6 +86,18 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
             process.wait()
 
 
+def test_a_master_that_does_not_answer_is_given_up() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"spark://127.0.0.1:{silent.getsockname()[1]}"
+        code = f"from recveil.engines import session as s; s.ANSWER = 2.0; s.session({url!r}).__enter__()"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    assert done.stderr.endswith(f"RecveilError: the Spark master {url} cannot be reached: no answer in 2 seconds\n")
+
+
 def test_a_worker_dies_and_the_release_is_right(cluster: Cluster, tmp_path: Path) -> None:
     few = "--conf spark.sql.shuffle.partitions=4 --conf spark.executor.memory=512m --driver-memory 512m pyspark-shell"
     env = {**os.environ, "PYSPARK_SUBMIT_ARGS": few, "SPARK_LOCAL_IP": "127.0.0.1"}

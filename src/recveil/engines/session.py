@@ -9,16 +9,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
 
 REACH = 3.0  # seconds to reach a master
+ANSWER = 30.0  # seconds until it has taken us on
 WORKERS = 60.0  # seconds until a cluster gives us an executor
 JAVA = 17
 _ONE_THREAD = (
@@ -56,16 +58,18 @@ def session(master: str | None = None) -> Iterator[Any]:
     _check_java()
     if master and master.startswith("spark://"):
         _check_master(master)
+    if master == "yarn" and not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & os.environ.keys():
+        raise RecveilError("--master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR, which say where YARN is")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with one_line(f"Spark does not start on {master or 'this machine'}"):
-        spark = _start(master)
     try:
+        with one_line(f"Spark does not start on {master or 'this machine'}"):
+            spark = _start(master)
         with one_line():
             if spark.sparkContext.master.startswith("spark://"):
                 _wait_for_executor(spark, spark.sparkContext.master)
             yield spark
     finally:
-        _stop(spark)
+        _stop()
 
 
 @contextmanager
@@ -108,7 +112,30 @@ def _start(master: str | None) -> Any:
         conf.setIfMissing(name, value)
     if master:
         conf.setMaster(master)
-    return SparkSession.builder.config(conf=conf).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    with _answering(conf.get("spark.master"), gateway):
+        return SparkSession.builder.config(conf=conf).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+
+
+@contextmanager
+def _answering(master: str, gateway: Any) -> Iterator[None]:
+    """Ends the JVM where something at the master's place does not answer: by itself it would wait for minutes."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        gateway.proc.kill()
+
+    timer = threading.Timer(ANSWER, end)
+    if master.startswith("spark://"):
+        timer.start()
+    try:
+        yield
+    except Exception:
+        if not late.is_set():
+            raise
+        raise RecveilError(f"the Spark master {master} cannot be reached: no answer in {ANSWER:.0f} seconds") from None
+    finally:
+        timer.cancel()
 
 
 def _check_java() -> None:
@@ -132,7 +159,7 @@ def _check_master(master: str) -> None:
         try:
             socket.create_connection((host, int(port)), timeout=REACH).close()
         except OSError as fault:
-            why = os.strerror(fault.errno) if fault.errno else str(fault)
+            why = fault.strerror or str(fault)
         else:
             return
     raise RecveilError(f"the Spark master {master} cannot be reached: {why}")
@@ -152,15 +179,19 @@ def _wait_for_executor(spark: Any, master: str) -> None:
         time.sleep(0.1)
 
 
-def _stop(spark: Any) -> None:
-    """The session and its JVM, which PySpark would leave running until this process ends."""
+def _stop() -> None:
+    """The session, if one came about, and its JVM, which PySpark would leave running until this process ends."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     gateway = SparkContext._gateway
-    spark.stop()
-    if gateway is not None:
+    if gateway is None:
+        return
+    with suppress(Exception):  # of a JVM that is gone
+        if running := SparkSession.getActiveSession():
+            running.stop()
         gateway.shutdown()
-        if process := getattr(gateway, "proc", None):
-            process.stdin.close()
-            process.wait(timeout=30)
-        SparkContext._gateway = SparkContext._jvm = None
+    if process := getattr(gateway, "proc", None):
+        process.stdin.close()
+        process.wait(timeout=30)
+    SparkContext._gateway = SparkContext._jvm = None
