@@ -80,8 +80,14 @@ class Table:
     specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
 
 
-def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any = None) -> Any:  # noqa: ARG001
-    """The sum of `count` over all chunks; None where it counts nothing.
+def total(
+    data: Table,
+    count: Callable[[Interactions], Any],
+    by: By,
+    tick: Any = None,  # noqa: ARG001
+    groups: int | None = None,
+) -> Any:
+    """The sum of `count` over all chunks, of at most so many `groups`; None where it counts nothing.
 
     Every task adds up its own chunks, a few tasks add up those, and the driver the last few: it holds two at a time.
     """
@@ -90,7 +96,7 @@ def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any =
     step, layout = shared(data.frame, count), shared(data.frame, data.layout)
 
     def counted(batches: Batches) -> Batches:
-        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS) if len(c))
+        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS, groups) if len(c))
 
     def added(batches: Batches) -> Batches:
         yield from _packed(_unpacked(batches))
