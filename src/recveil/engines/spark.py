@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, By, Interactions, code, from_ids
 from recveil.formats.duplicates import Keep, deduplicate
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 500_000
 CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 _PIECE = 8 << 20  # bytes of counts in one row
-_PLAIN = {pa.large_string(): pa.string(), pa.large_list(pa.int32()): pa.list_(pa.int32())}
+_PLAIN = {pa.large_string(): pa.string()} | {pa.large_list(t): pa.list_(t) for t in (pa.int32(), pa.float64())}
 
 Batches = Iterator[pa.RecordBatch]
 Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
@@ -175,6 +176,13 @@ def arrow(frame: pl.DataFrame, schema: pa.Schema | None = None) -> Batches:
     made = frame.to_arrow()
     fields = [f.with_type(_PLAIN.get(f.type, f.type)) for f in schema or made.schema]
     yield from made.select([f.name for f in fields]).cast(pa.schema(fields)).to_batches(max_chunksize=100_000)
+
+
+def flat(lists: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Lists one after the other, none of them empty: where each begins, and what they hold."""
+    starts = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum(lists.list.len().to_numpy(), out=starts[1:])
+    return starts, lists.explode().to_numpy()
 
 
 def spark_schema(schema: pa.Schema) -> Any:
