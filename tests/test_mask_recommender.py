@@ -17,7 +17,7 @@ from recveil.columns import Columns, columns
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats import read
-from recveil.kernels.similar import cosine_error
+from recveil.kernels.similar import cosine_error, nearest
 from recveil.protection import choose_p, protection, similarity_error
 from recveil.randomness import seeded
 from recveil.recommenders.mask import overlap, similar_items, top_n, write_similar
@@ -81,6 +81,28 @@ def test_lists_and_errors_are_the_twins(p: float) -> None:
     single = np.clip(single_support(seen.singles, 40, p), 0, 40)
     args = (true.pairs(), seen.pairs(), m, 40, p, true.singles.astype(np.float64), single)
     assert cosine_error(*args) == pytest.approx(error)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(("rows", "others"), [((0, 3), (4, 9)), ((4, 9), (0, 3)), ((2, 6), (0, 9))])
+def test_nearest_of_a_block_in_another_are_the_twins(rows: tuple[int, int], others: tuple[int, int]) -> None:
+    """Two blocks apart, and one that lies within the other: then nobody stands in her own list."""
+    m, n, p, profiles = 9, 60, 0.8, crowd(60, 9, seed=5)
+    counts = np.array(naive.pair_counts(profiles, m), dtype=np.int32)
+    ones, single = np.diag(counts).astype(np.int64), np.clip(single_support(np.diag(counts), n, p), 0, n)
+    least = sorted(single)[1]
+    single[single < least] = 0.0
+    expected = naive.similarities(profiles, m, p, least)
+    mine, theirs = slice(*rows), slice(*others)
+    itself = rows[0] - others[0] if rows[0] in range(*others) else -m
+    block = np.ascontiguousarray(counts[mine, theirs])
+    found = nearest(block, ones[mine], single[mine], ones[theirs], single[theirs], itself, n, p, 3)
+    for i, places, sims, sups in zip(range(*rows), *found, strict=True):
+        near = [(j, *expected[i, j]) for j in range(*others) if expected.get((i, j), (0,))[0] > 0]
+        near = sorted(near, key=lambda each: (-each[1], -each[2], each[0]))[:3]
+        k = len(near)
+        assert places.tolist() == [j - others[0] for j, _, _ in near] + [-1] * (3 - k)
+        assert [*sims[:k], *sups[:k]] == pytest.approx([s for _, s, _ in near] + [s for _, _, s in near])
 
 
 def test_checkerboard() -> None:

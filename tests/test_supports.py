@@ -17,7 +17,7 @@ from recveil.formats import read, write
 from recveil.itemsets import association_rules, frequent_itemsets
 from recveil.kernels.chacha import stream
 from recveil.kernels.flips import flip_cells, skip_table
-from recveil.kernels.popcount import ones_histograms, pair_counts, pattern_counts, stripe_counts
+from recveil.kernels.popcount import add_counts, ones_histograms, pair_counts, pattern_counts, stripe_counts
 from recveil.mechanisms.mask import flips
 from recveil.randomness import seeded
 from recveil.supports import (
@@ -61,6 +61,16 @@ def test_counts_are_the_twins(n: int, m: int) -> None:
         assert pattern_counts(seen.bits, np.array(itemset, np.int32), n).tolist() == naive.pattern_counts(
             profiles, itemset
         )
+
+
+@pytest.mark.kernel
+def test_counts_of_two_blocks_add_up_over_chunks_of_people() -> None:
+    profiles = crowd(150, 20, seed=2)
+    counts = np.ones((8, 12), dtype=np.int32)
+    for chunk in (profiles[:70], profiles[70:]):
+        bits = packed(chunk, 20).bits
+        add_counts(bits[:8], bits[8:], counts)
+    assert np.array_equal(counts - 1, np.array(naive.pair_counts(profiles, 20))[:8, 8:])
 
 
 def test_pairs_equal_a_matrix_product_over_many_tiles_and_strips() -> None:

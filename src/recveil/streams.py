@@ -127,6 +127,14 @@ def top_items(histories: Any, S: Any, tables: Tables, n: int) -> Ints:
     return best
 
 
+def lists(histories: Interactions, items: pl.Series, S: Any, tables: Tables, n: int) -> dict[Any, list[Any]]:
+    """Each user's n best new items from her own history; `items`: the catalogue of the tables, as ids of these data."""
+    known = histories.over_items(items).matrix(binary=True)[:, tables.kept]
+    names, users = items.gather(tables.kept).to_list(), histories.users.to_list()
+    best = top_items(known, S, tables, n).tolist()
+    return {u: [names[i] for i in row if i >= 0] for u, row in zip(users, best, strict=True)}
+
+
 def people(tables: Tables) -> Floats:
     """How many there are of each class of length; classes that do not stand out of the noise are left out."""
     counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    Engine,
+    Json,
+    Master,
+    Seed,
+    answer,
+    progress,
+    read_released,
+    say,
+)
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
+    from recveil.engines.spark import Table
     from recveil.mechanism import Mechanism
     from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.mechanisms.mask import Mask
+    from recveil.recommenders.mask import Lists, Similar
     from recveil.release import Published
 
-_CHOICES = {"score": ("max", "sum"), "history": ("real", "perturbed")}
+_CHOICES = {"score": ("max", "sum"), "history": ("real", "perturbed"), "engine": ("local", "spark")}
 _CELLS = 40_000_000  # of similar-item lists held at a time
 
 
@@ -37,11 +53,10 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Lists:
-    """Each user's list of items, best first, and how it came about."""
+class Learned:
+    """What makes lists of histories, and how it came about."""
 
-    users: list[Any]
-    items: list[list[Any]]
+    lists: Callable[[Interactions], Lists]
     how: dict[str, Any]
 
 
@@ -60,6 +75,8 @@ def recommend(
         str | None, typer.Option(metavar="FILE", help="dp-streams: tables kept by a release; nothing more is spent.")
     ] = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
+    engine: Engine = "local",
+    master: Master = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
@@ -69,7 +86,7 @@ def recommend(
 
     Example: recveil recommend ratings.csv --with mask:p=auto --top 30
     """
-    for option, value in (("score", score), ("history", history)):
+    for option, value in (("score", score), ("history", history), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
     if top < 1:
@@ -87,36 +104,86 @@ def recommend(
     mechanism = published.mechanism if published else parse(with_)
     if mechanism.name not in _LEARNERS:
         raise unknown("mechanism to recommend with", mechanism.name, _LEARNERS)
-    rows = read_released(data, columns, duplicates)
     wish = Wish(top, score, history, minsup, similar, catalogue, published, seed)
-    made = _LEARNERS[mechanism.name](rows, mechanism, wish)
-    short = sum(len(row) < top for row in made.items)
-    say(", ".join(f"{name} {value}" for name, value in made.how.items()))
-    if short:
-        say(f"{short:,} lists have fewer than {top} items: not enough items are similar to their users' histories")
-    lines = [f"{u}\t{','.join(map(str, row))}" for u, row in zip(made.users, made.items, strict=True)]
+    _possible(mechanism, wish)
+    if engine == "spark":
+        _on_spark(data, columns, duplicates, master, mechanism, wish, out, as_json)
+        return
+    from recveil.recommenders.mask import lines
+
+    learned, histories = _LEARNERS[mechanism.name](read_released(data, columns, duplicates), mechanism, wish)
+    lists = learned.lists(histories)
+    _tell(learned.how, sum(len(row) < top for row in lists.values()), top)
+    shown = list(lines(lists))
     if out:
         try:
-            Path(out).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            Path(out).write_text("\n".join(shown) + "\n", encoding="utf-8")
         except OSError as error:
             raise RecveilError(f"{out} cannot be written: {error.strerror or error}") from None
-        lines = [f"{out}: {len(lines):,} lists of {top}"]
-    lists = [{"user": u, "items": row} for u, row in zip(made.users, made.items, strict=True)]
-    answer({**made.how, "top": top, "lists": lists}, lines, as_json)
+        shown = [f"{out}: {len(lists):,} lists of {top}"]
+    listed = [{"user": u, "items": row} for u, row in lists.items()]
+    answer({**learned.how, "top": top, "lists": listed}, shown, as_json)
 
 
-def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
+def _on_spark(
+    data: str,
+    columns: str | None,
+    duplicates: str,
+    master: str | None,
+    mechanism: Mechanism,
+    wish: Wish,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Lists are made and written by the executors; users never come here."""
+    from recveil.engines.lists import vacant, write_lists
+    from recveil.engines.session import session
+    from recveil.engines.table import read_table
+
+    if not out:
+        raise RecveilError("on Spark the lists are written by the executors; name a new directory with -o DIR")
+    if wish.history != "real":
+        raise RecveilError("--history perturbed is for --engine local; on Spark lists are made from real histories")
+    vacant(out)
+    with session(master) as spark:
+        rows = read_table(spark, data, columns, duplicates)
+        learned = _SPARK_LEARNERS[mechanism.name](rows, mechanism, wish)
+        number, short = write_lists(rows, learned.lists, wish.top, out)
+    _tell(learned.how, short, wish.top)
+    found = {**learned.how, "top": wish.top, "lists": number, "directory": out}
+    answer(found, [f"{out}: {number:,} lists of {wish.top}"], as_json)
+
+
+def _possible(mechanism: Mechanism, wish: Wish) -> None:
+    """Raise where options do not go together, before anything is read."""
+    if mechanism.name == "mask" and wish.catalogue:
+        raise RecveilError("mask perturbs the observed items; --catalogue is for dp-streams")
+    if mechanism.name != "mask" and (wish.history != "real" or wish.minsup is not None or wish.similar):
+        raise RecveilError(
+            "dp-streams learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
+        )
+    if wish.published and wish.catalogue:
+        raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
+
+
+def _tell(how: dict[str, Any], short: int, top: int) -> None:
+    say(", ".join(f"{name} {value}" for name, value in how.items()))
+    if short:
+        say(f"{short:,} lists have fewer than {top} items: not enough items are similar to their users' histories")
+
+
+# --- from perturbed bits ------------------------------------------------------------------------------------
+
+
+def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
     import numpy as np
 
     from recveil.columns import columns
     from recveil.mechanisms.mask import Mask, perturb
-    from recveil.recommenders.mask import similar_items, top_n, write_similar
+    from recveil.recommenders.mask import similar_items
     from recveil.release import release
-    from recveil.spec import text
 
     assert isinstance(mechanism, Mask)
-    if wish.catalogue:
-        raise RecveilError("mask perturbs the observed items; --catalogue is for dp-streams")
     if wish.history == "real":
         seen, used = perturb(data, mechanism, wish.seed)
         histories = data
@@ -125,44 +192,72 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
         assert isinstance(made.mechanism, Mask)
         histories, used = made.data, made.mechanism
         seen = columns(histories, made.notes["people"])
-    longest = int(np.bincount(histories.user).max())
-    room = max(1, _CELLS // seen.n_items)
-    k = min(wish.top + longest, room) if wish.score == "max" else room  # what lies beyond top + history never wins
-    p = float(used.p)
+    k = _longest(wish, int(np.bincount(histories.user).max()), seen.n_items)
     with progress("similar items", seen.n_items) as tick:
-        similar = similar_items(seen, p=p, minsup=wish.minsup, k=k, tick=tick)
+        similar = similar_items(seen, p=float(used.p), minsup=wish.minsup, k=k, tick=tick)
+    return _from_similar(similar, used, wish), histories
+
+
+def _mask_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
+    from recveil.engines.supports import perturb_table, similar_table
+    from recveil.mechanisms.mask import Mask
+
+    assert isinstance(mechanism, Mask)
+    perturbed = perturb_table(data, mechanism, wish.seed)
+    k = _longest(wish, perturbed.seen.longest, len(data.layout.items))
+    return _from_similar(similar_table(perturbed, minsup=wish.minsup, k=k), perturbed.mechanism, wish)
+
+
+def _longest(wish: Wish, history: int, items: int) -> int:
+    """How long lists of similar items have to be; for `max`, what lies beyond top + history never wins."""
+    room = max(1, _CELLS // items)
+    return min(wish.top + history, room) if wish.score == "max" else room
+
+
+def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
+    from recveil.recommenders.mask import lists, write_similar
+    from recveil.spec import text
+
     if wish.similar:
         write_similar(similar, wish.similar)
-    best = top_n(histories, similar, wish.top, wish.score)  # type: ignore[arg-type]
-    people = histories.users.gather(np.unique(histories.user)).to_list()
-    names = similar.items.to_list()
-    how = {"mechanism": text(used), "p": p, "history": wish.history, "score": wish.score, "minsup": similar.minsup}
-    return Lists(people, [[names[i] for i in row if i >= 0] for row in best.tolist()], how)
+    how = {"mechanism": text(used), "p": float(used.p), "history": wish.history, "score": wish.score}
+    step = partial(lists, similar=similar, top=wish.top, score=wish.score)  # type: ignore[arg-type]
+    return Learned(step, {**how, "minsup": similar.minsup})
 
 
-def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> Lists:
+# --- from noisy tables --------------------------------------------------------------------------------------
+
+
+def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
     from recveil.catalogue import Catalogue
     from recveil.mechanisms.dp_streams import DpStreams
-    from recveil.spec import text
-    from recveil.statistics import spent
-    from recveil.streams import similarity, top_items
 
     assert isinstance(mechanism, DpStreams)
-    if wish.history != "real" or wish.minsup is not None or wish.similar:
-        raise RecveilError(
-            "dp-streams learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
-        )
-    if wish.published and wish.catalogue:
-        raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
     published = wish.published or _published(data, mechanism, wish)
+    items = Catalogue(published.public.items).over(data).items
+    return _from_tables(published, mechanism, items, wish), data
+
+
+def _dp_streams_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
+    from recveil.engines.table import over_catalogue
+    from recveil.mechanisms.dp_streams import DpStreams
+
+    assert isinstance(mechanism, DpStreams)
+    published = wish.published or _published_table(data, mechanism, wish)
+    return _from_tables(published, mechanism, over_catalogue(data, published.public.items).layout.items, wish)
+
+
+def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: Wish) -> Learned:
+    """`items`: the public catalogue, as ids of the data."""
+    from recveil.spec import text
+    from recveil.statistics import spent
+    from recveil.streams import lists, similarity
+
     tables = mechanism.tables(published.rounds)
-    people = Catalogue(published.public.items).over(data).matrix(binary=True)
-    best = top_items(people[:, tables.kept], similarity(tables), tables, wish.top)
-    names = published.public.items.gather(tables.kept).to_list()
     if not wish.published:
         say(spent(published))
-    how = {"mechanism": text(mechanism), "items": len(names), "history": "real", "score": "sum"}
-    return Lists(data.users.to_list(), [[names[i] for i in row if i >= 0] for row in best.tolist()], how)
+    how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
+    return Learned(partial(lists, items=items, S=similarity(tables), tables=tables, n=wish.top), how)
 
 
 def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
@@ -183,5 +278,31 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Publishe
         return publish(data, mechanism, public, source(wish.seed), tick)
 
 
-# Who can learn from what a mechanism lets out.
-_LEARNERS: dict[str, Callable[[Interactions, Mechanism, Wish], Lists]] = {"dp-streams": _dp_streams, "mask": _mask}
+def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published:
+    """The same of a table, whose rows the executors count."""
+    from recveil.catalogue import read_catalogue
+    from recveil.engines.spark import total
+    from recveil.engines.table import over_catalogue
+    from recveil.mechanism import Public
+    from recveil.randomness import source
+    from recveil.release import publish
+
+    rows = data.specimen
+    if rows.kind in ("clicks", "sessions") and rows.time is None:
+        raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
+    given = read_catalogue(wish.catalogue).items if wish.catalogue else None
+    if given is not None:
+        data = over_catalogue(data, given)
+    public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
+    return publish(data, mechanism, public, source(wish.seed), total=total)  # type: ignore[arg-type]
+
+
+# Who can learn from what a mechanism lets out, on either engine.
+_LEARNERS: dict[str, Callable[[Interactions, Mechanism, Wish], tuple[Learned, Interactions]]] = {
+    "dp-streams": _dp_streams,
+    "mask": _mask,
+}
+_SPARK_LEARNERS: dict[str, Callable[[Table, Mechanism, Wish], Learned]] = {
+    "dp-streams": _dp_streams_table,
+    "mask": _mask_table,
+}

@@ -121,9 +121,10 @@ def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism,
     for attempt in count():
         tokens = chance.derive("tokens").derive(attempt).names
         masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(disk)
-        people = masked.where("notes is null").select("user", "token").distinct()
-        twice = people.groupBy("token").count().where("count > 1").head(1)
-        if not twice and not _names_somebody(masked, data.frame):
+        taken = masked.where("notes is null").select("user", "token").distinct().select("token")
+        if dict(data.frame.dtypes)["user"] == "bigint":
+            taken = taken.union(data.frame.select("user").distinct())
+        if not taken.groupBy("token").count().where("count > 1").head(1):
             return mechanism.settled(plan), masked
         masked.unpersist()
     raise AssertionError
@@ -135,13 +136,6 @@ def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
 
 def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens: Tokens) -> DataFrame:
     return rewrite(data, partial(mechanism.mask, plan=plan, source=chance), mechanism.by, tokens, mechanism.dense)
-
-
-def _names_somebody(masked: DataFrame, frame: DataFrame) -> bool:
-    if dict(frame.dtypes)["user"] != "bigint":
-        return False
-    people = frame.select(frame["user"].alias("token"))
-    return bool(masked.select("token").join(people, "token", "left_semi").head(1))
 
 
 def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:

@@ -1,9 +1,9 @@
 """The plan of Shuffle-NNN as Spark jobs: which items stand among the nearest of another, without a table of item pairs.
 
-Items are cut into blocks, and a task owns a block of pairs: the rows of the items of two blocks stream by user through
-it, and it holds the sums of their pairs (BLOCK * BLOCK doubles). It gives the k nearest that it saw of each of its
-items; a second job keeps the k nearest of all. Sums run over users in the order of their ids, as in the local kernel,
-so they are the same to the last bit. What lands on the driver: the ids of the critical items.
+Items are cut into blocks, and a task owns a block of pairs: what every user has of two blocks, a row each, streams
+through it, and it holds the sums of their pairs (BLOCK * BLOCK doubles). It gives the k nearest that it saw of each of
+its items; a second job keeps the k nearest of all. Sums run over users in the order of their ids, as in the local
+kernel, so they are the same to the last bit. What lands on the driver: the ids of the critical items.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recveil.engines.spark import Batches, Table, arrow, chunks, gathered, pieces, shared
+from recveil.engines.spark import Batches, Table, arrow, chunks, flat, gathered, pieces, shared
 from recveil.kernels.neighbourhoods import add_products, block_nearest
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN, cells, columns
 from recveil.randomness import Source
@@ -28,12 +28,11 @@ def critical_items(data: Table, mechanism: ShuffleNNN, chance: Source) -> pl.Ser
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    values = _values(data, mechanism.similarity)
     blocks = -(-len(data.layout.items) // BLOCK)
-    mine = f"cast(item div {BLOCK} as int)"
-    pairs = f"transform(sequence(0, {blocks - 1}), b -> least(b, {mine}) * {blocks} + greatest(b, {mine}))"
-    spread = values.selectExpr("user", "item", "value", f"explode({pairs}) as pair")
-    spread = spread.repartition("pair").sortWithinPartitions("pair", "user", "item")
+    halves = f"pair int, user {dict(data.frame.dtypes)['user']}, items array<int>, values array<double>"
+    values = gathered(_values(data, mechanism.similarity), "user")
+    spread = values.mapInArrow(partial(_spread, block=BLOCK, blocks=blocks), halves)
+    spread = spread.repartition("pair").sortWithinPartitions("pair", "user")
     step = partial(_nearest, block=BLOCK, blocks=blocks, floor=mechanism.theta, k=mechanism.k)
     found = spread.mapInArrow(step, "item int, other int, similarity double")
     nearest_first = Window.partitionBy("item").orderBy(fn.desc("similarity"), "other")
@@ -64,21 +63,33 @@ def _values(data: Table, similarity: str) -> Any:
     return gathered(frame, "item").mapInArrow(valued, f"user {users}, item int, value double")
 
 
+def _spread(batches: Batches, block: int, blocks: int) -> Batches:
+    """What each user has of every two blocks, where she has something of both, or two items of the one."""
+    others = pl.DataFrame({"other": np.arange(blocks, dtype=np.int32)})
+    mine = pl.col("item") // block
+    pair = pl.min_horizontal(mine, "other") * blocks + pl.max_horizontal(mine, "other")
+    for piece in pieces(batches, "user", 4 * ROWS // blocks):
+        spread = piece.sort("item").join(others, how="cross").with_columns(pair=pair, mine=mine)
+        two = pl.when(pl.col("pair").first() % (blocks + 1) == 0).then(pl.len()).otherwise(pl.col("mine").n_unique())
+        made = spread.group_by("pair", "user", maintain_order=True).agg(
+            pl.col("item").alias("items"), pl.col("value").alias("values"), two.alias("two")
+        )
+        yield from arrow(made.filter(pl.col("two") > 1).drop("two"))
+
+
 def _nearest(batches: Batches, block: int, blocks: int, floor: float, k: int) -> Batches:
-    """The nearest of every item within each block of pairs; rows come by pair, user and item."""
+    """The nearest of every item within each block of pairs; rows come by pair and user."""
     total, open_ = np.zeros((0, 0)), -1
-    for piece in pieces(batches, "user", ROWS):
-        for rows in piece.partition_by("pair", maintain_order=True):
+    for batch in batches:
+        for rows in pl.DataFrame(batch).partition_by("pair", maintain_order=True):
             pair = int(rows["pair"][0])
             if pair != open_:
                 yield from _found(total, open_, block, blocks, floor, k)
                 total, open_ = np.zeros((block, block)), pair
             low, high = divmod(pair, blocks)
-            item = rows["item"].to_numpy()
+            starts, item = flat(rows["items"])
             inside = np.where(item < (low + 1) * block, item - low * block, item - (high - 1) * block).astype(np.int32)
-            same_user = (rows["user"] == rows["user"].shift(1)).fill_null(False).to_numpy()
-            starts = np.append(np.flatnonzero(~same_user), len(item)).astype(np.int64)
-            add_products(starts, inside, rows["value"].to_numpy(), block if high > low else 0, total)
+            add_products(starts, inside, flat(rows["values"])[1], block if high > low else 0, total)
     yield from _found(total, open_, block, blocks, floor, k)
 
 

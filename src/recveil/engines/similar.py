@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.data import Interactions
-from recveil.engines.spark import Batches, Table, Tokens, arrow, chunks, gathered, rewrite, shared, total
+from recveil.engines.spark import Batches, Table, Tokens, arrow, chunks, flat, gathered, rewrite, shared, total
 from recveil.errors import RecveilError
 from recveil.kernels.distinct import distinct
 from recveil.kernels.similarity import index, reaches
@@ -209,11 +209,5 @@ def _near(batches: Batches, n_items: int, theta: float) -> Batches:
             if not held:
                 continue
             if at is None:
-                at = index(*_flat(pl.concat(held)), n_items)
-            yield from arrow(rows.select("id").filter(pl.Series(reaches(at, *_flat(rows["items"]), theta))))
-
-
-def _flat(lists: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    starts = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum(lists.list.len().to_numpy(), out=starts[1:])
-    return starts, lists.explode().to_numpy()
+                at = index(*flat(pl.concat(held)), n_items)
+            yield from arrow(rows.select("id").filter(pl.Series(reaches(at, *flat(rows["items"]), theta))))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, By, Interactions, code, from_ids
 from recveil.formats.duplicates import Keep, deduplicate
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 500_000
 CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 _PIECE = 8 << 20  # bytes of counts in one row
-_PLAIN = {pa.large_string(): pa.string(), pa.large_list(pa.int32()): pa.list_(pa.int32())}
+_PLAIN = {pa.large_string(): pa.string()} | {pa.large_list(t): pa.list_(t) for t in (pa.int32(), pa.float64())}
 
 Batches = Iterator[pa.RecordBatch]
 Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
@@ -80,8 +81,14 @@ class Table:
     specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
 
 
-def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any = None) -> Any:  # noqa: ARG001
-    """The sum of `count` over all chunks; None where it counts nothing.
+def total(
+    data: Table,
+    count: Callable[[Interactions], Any],
+    by: By,
+    tick: Any = None,  # noqa: ARG001
+    groups: int | None = None,
+) -> Any:
+    """The sum of `count` over all chunks, of at most so many `groups`; None where it counts nothing.
 
     Every task adds up its own chunks, a few tasks add up those, and the driver the last few: it holds two at a time.
     """
@@ -90,7 +97,7 @@ def total(data: Table, count: Callable[[Interactions], Any], by: By, tick: Any =
     step, layout = shared(data.frame, count), shared(data.frame, data.layout)
 
     def counted(batches: Batches) -> Batches:
-        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS) if len(c))
+        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS, groups) if len(c))
 
     def added(batches: Batches) -> Batches:
         yield from _packed(_unpacked(batches))
@@ -180,6 +187,13 @@ def arrow(frame: pl.DataFrame, schema: pa.Schema | None = None) -> Batches:
     made = frame.to_arrow()
     fields = [f.with_type(_PLAIN.get(f.type, f.type)) for f in schema or made.schema]
     yield from made.select([f.name for f in fields]).cast(pa.schema(fields)).to_batches(max_chunksize=100_000)
+
+
+def flat(lists: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Lists one after the other, none of them empty: where each begins, and what they hold."""
+    starts = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum(lists.list.len().to_numpy(), out=starts[1:])
+    return starts, lists.explode().to_numpy()
 
 
 def spark_schema(schema: pa.Schema) -> Any:

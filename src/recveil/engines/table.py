@@ -1,6 +1,6 @@
 """DATA that Spark reads, a path or a table, as a checked Table.
 
-What lands on the driver: four rows of every item, a thousand of the busiest user, and the vocabulary of tags.
+What lands on the driver: the ids of items and tags, the extremes of every item, a thousand rows of the busiest user.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from recveil.bundle import data_files, placed, stated, verify
@@ -28,6 +29,9 @@ BUSIEST = 1000
 BLOCKS = 20  # of a generated world that a task makes at once: about 750,000 rows
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
+_ID = r"^(0|-?[1-9][0-9]{0,18})$"
+_WHOLE = r"^\s*[+-]?[0-9]{1,19}\s*$"
+_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 
 
 def read_table(spark: Any, data: str, columns: str | None = None, duplicates: str = "last") -> Table:
@@ -71,23 +75,42 @@ def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name:
     """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag."""
     from pyspark.sql import functions as fn
 
-    orders = [[c for c in order if c in frame.columns] for order in (["user"], ["rating"])]
-    structs = [fn.struct(*order, *(c for c in frame.columns if c not in order)) for order in orders if order]
-    ends = [end(s).alias(f"{end.__name__}{n}") for n, s in enumerate(structs) for end in (fn.min, fn.max)]
-    found = frame.groupBy("item").agg(*ends).limit(MOST_IDS + 1).toArrow()
-    if not found.num_rows:
+    numbers = [name for name in ("rating", "time") if name in frame.columns]
+    ends = [end(name).alias(f"{end.__name__} {name}") for name in numbers for end in (fn.min, fn.max)]
+    found = pl.DataFrame(frame.groupBy("item").agg(fn.count("*"), *ends).limit(MOST_IDS + 1).toArrow())
+    if not found.height:
         raise RecveilError(f"{name}: no rows")
     tags = frame.select("tag").distinct().limit(MOST_IDS + 1).toArrow()["tag"] if "tag" in frame.columns else None
-    for what, n in (("items", found.num_rows), ("tags", 0 if tags is None else len(tags))):
+    for what, n in (("items", found.height), ("tags", 0 if tags is None else len(tags))):
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
+    words = None if tags is None else pl.Series(tags).sort()
+    layout = Layout(found["item"].sort(), words, unit, duplicates)
+    specimen = replace(layout, duplicates="all").interactions(_specimen(frame, found, words))
+    return Table(frame, layout, specimen)
+
+
+def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> pl.DataFrame:
+    """Rows of the busiest person; and of every item its extremes, in rows of people who do not exist.
+
+    Where there is one person alone, all are hers.
+    """
+    from pyspark.sql import functions as fn
+
+    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").limit(2).select("user")
+    people = pl.DataFrame(busiest.toArrow())["user"]
     # A join, since a query that names her would stand in the logs of the cluster.
-    busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").limit(1).select("user")
-    hers = frame.join(fn.broadcast(busiest), "user", "left_semi").select(*frame.columns).limit(BUSIEST).toArrow()
-    ends_found = (pl.DataFrame(found.select([column])).unnest(column) for column in found.column_names[1:])
-    some = [pl.DataFrame(hers), *(rows.select(frame.columns) for rows in ends_found)]
-    layout = Layout(pl.Series(found["item"]).sort(), None if tags is None else pl.Series(tags).sort(), unit, duplicates)
-    return Table(frame, layout, layout.interactions(pl.concat(some).unique()).compact())
+    rows = frame.join(fn.broadcast(busiest.limit(1)), "user", "left_semi").select(*frame.columns).limit(BUSIEST)
+    hers = pl.DataFrame(rows.toArrow())
+    some = [hers]
+    for n, end in enumerate(("min", "max")):
+        nobody = pl.Series(-1 - n - 2 * np.arange(found.height)).cast(people.dtype)
+        made = {"user": nobody if len(people) > 1 else pl.repeat(people[0], found.height, eager=True)}
+        made |= {name: found[f"{end} {name}"] for name in ("rating", "time") if name in hers.columns}
+        if tags is not None:
+            made["tag"] = pl.repeat(tags[-n], found.height, eager=True)
+        some.append(pl.DataFrame({**made, "item": found["item"]}).select(hers.columns))
+    return pl.concat(some).unique()
 
 
 def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
@@ -167,13 +190,15 @@ def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
         if role in ("user", "item", "tag"):
             if kind not in (*_INTEGERS, *_FLOATS, "string"):
                 raise RecveilError(f"{name}: {role} holds {kind}; ids are integers or text")
-            looks[f"{role} empty"] = fn.count_if(column.isNull() | (column.cast("string") == ""))
-            looks[f"{role} whole"] = fn.bool_and(column.try_cast("bigint").cast("string") == column.cast("string"))
-            looks[f"{role} broken"] = fn.count_if(
-                (column != fn.round(column)) | (fn.abs(column) >= 2**53) if kind in _FLOATS else fn.lit(False)
+            looks[f"{role} empty"] = fn.count_if(
+                column.isNull() | (column == "" if kind == "string" else fn.lit(False))
             )
+            if kind == "string" and text:
+                looks[f"{role} whole"] = fn.bool_and(_parsed(column, "bigint", _ID).isNotNull())
+            if kind in _FLOATS:
+                looks[f"{role} broken"] = fn.count_if((column != fn.round(column)) | (fn.abs(column) >= 2**53))
         elif role == "rating":
-            number = column.try_cast("double")
+            number = _parsed(column, "double", _NUMBER) if kind == "string" else column.try_cast("double")
             looks["rating broken"] = fn.count_if(number.isNull() | fn.isnan(number) | (fn.abs(number) == float("inf")))
         else:
             looks |= _looks_of_time(column, kind, name)
@@ -192,7 +217,7 @@ def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
     made = {}
     for role, kind in kinds.items():
         if role == "rating":
-            made[role] = frame[role].try_cast("double")
+            made[role] = _parsed(frame[role], "double", _NUMBER) if kind == "string" else frame[role].try_cast("double")
         elif role == "time":
             made[role] = _time(frame[role], kind, seen)
         else:
@@ -201,15 +226,28 @@ def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
     return frame.select(*(column.alias(role) for role, column in made.items()))
 
 
+def _parsed(column: Column, kind: str, pattern: str) -> Column:
+    """Text as a number, null where it is none; Spark's own try_cast is slow where it fails."""
+    from pyspark.sql import functions as fn
+
+    return fn.when(column.rlike(pattern), column.try_cast(kind))
+
+
+def _moment(column: Column) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.when(~column.rlike(_NUMBER), fn.try_to_timestamp(column))
+
+
 def _looks_of_time(column: Column, kind: str, name: str) -> dict[str, Column]:
     from pyspark.sql import functions as fn
 
     if kind == "string":
         known = column.isNotNull() & (fn.trim(column) != "")
-        moment = fn.try_to_timestamp(column)
-        number = column.try_cast("double")
+        moment = _moment(column)
+        number = _parsed(column, "double", _NUMBER)
         return {
-            "time whole": fn.bool_and(~known | column.try_cast("bigint").isNotNull()),
+            "time whole": fn.bool_and(~known | _parsed(column, "bigint", _WHOLE).isNotNull()),
             "time number": fn.bool_and(~known | number.isNotNull()),
             "time broken": fn.count_if(known & number.isNull() & moment.isNull()),
             "time seconds": fn.bool_and(~known | (fn.unix_micros(moment) % 1_000_000 == 0)),
@@ -229,11 +267,11 @@ def _time(column: Column, kind: str, seen: dict[str, Any]) -> Column:
     from pyspark.sql import functions as fn
 
     if kind == "string" and seen["time number"]:
-        return column.try_cast("bigint" if seen["time whole"] else "double")
+        return _parsed(column, "bigint", _WHOLE) if seen["time whole"] else _parsed(column, "double", _NUMBER)
     if kind in _INTEGERS:
         return column.cast("bigint")
     if kind in _FLOATS or kind.startswith("decimal"):
         return fn.nanvl(column.cast("double"), fn.lit(None))
-    moment = fn.try_to_timestamp(column) if kind == "string" else column.cast("timestamp")
+    moment = _moment(column) if kind == "string" else column.cast("timestamp")
     ticks = fn.unix_micros(moment)
     return (ticks / 1_000_000).cast("bigint") if kind == "date" or seen["time seconds"] else ticks / 1e6

@@ -41,16 +41,16 @@ def _ones(word: Any) -> Any:  # noqa: ARG001
 
 
 @njit(cache=True)
-def _tile(bits: Bits, i0: int, i1: int, j0: int, j1: int, first: int, out: NDArray[np.int32]) -> None:
-    """Add to `out`, whose row 0 is item `first`, what rows i0 to i1 have in common with rows j0 to j1."""
+def _tile(bits: Bits, others: Bits, i0: int, i1: int, j0: int, j1: int, out: NDArray[np.int32]) -> None:
+    """Add to `out` what rows i0 to i1 have in common with the other rows j0 to j1."""
     words = bits.shape[1]
     for start in range(0, words, _STRIP):
         end = min(words, start + _STRIP)
         for i in range(i0, i1, 2):
             a, b = bits[i, start:end], bits[i + 1, start:end]
             for j in range(j0, j1, 4):
-                c, d = bits[j, start:end], bits[j + 1, start:end]
-                e, f = bits[j + 2, start:end], bits[j + 3, start:end]
+                c, d = others[j, start:end], others[j + 1, start:end]
+                e, f = others[j + 2, start:end], others[j + 3, start:end]
                 ac = ad = ae = af = bc = bd = be = bf = np.uint64(0)
                 for k in range(end - start):
                     x, y = a[k], b[k]
@@ -62,7 +62,7 @@ def _tile(bits: Bits, i0: int, i1: int, j0: int, j1: int, first: int, out: NDArr
                     bd += ones(y & d[k])
                     be += ones(y & e[k])
                     bf += ones(y & f[k])
-                upper, lower = out[i - first], out[i + 1 - first]
+                upper, lower = out[i], out[i + 1]
                 upper[j] += np.int32(ac)
                 upper[j + 1] += np.int32(ad)
                 upper[j + 2] += np.int32(ae)
@@ -87,7 +87,7 @@ def pair_counts(bits: Bits) -> NDArray[np.int32]:
         column = row + left
         i0, j0 = row * _TILE, column * _TILE
         i1, j1 = min(m, i0 + _TILE), min(m, j0 + _TILE)
-        _tile(bits, i0, i1, j0, j1, 0, out)
+        _tile(bits, bits, i0, i1, j0, j1, out)
         if row != column:
             for i in range(i0, i1):
                 for j in range(j0, j1):
@@ -96,15 +96,20 @@ def pair_counts(bits: Bits) -> NDArray[np.int32]:
 
 
 @njit(cache=True, parallel=True)
-def stripe_counts(bits: Bits, first: int, last: int) -> NDArray[np.int32]:
-    """The rows `first` to `last` (multiples of two) of pair_counts, for matrices too large to hold."""
-    m = bits.shape[0]
-    out = np.zeros((last - first, m), dtype=np.int32)
+def add_counts(bits: Bits, others: Bits, out: NDArray[np.int32]) -> None:
+    """Add to `out` how many users have both items, for every row of bits and every other row, of the same users."""
+    m = others.shape[0]
     for tile in prange((m + _TILE - 1) // _TILE):
         j0 = tile * _TILE
         j1 = min(m, j0 + _TILE)
-        for i0 in range(first, last, _TILE):
-            _tile(bits, i0, min(last, i0 + _TILE), j0, j1, first, out)
+        for i0 in range(0, bits.shape[0], _TILE):
+            _tile(bits, others, i0, min(bits.shape[0], i0 + _TILE), j0, j1, out)
+
+
+def stripe_counts(bits: Bits, first: int, last: int) -> NDArray[np.int32]:
+    """The rows `first` to `last` (multiples of two) of pair_counts, for matrices too large to hold."""
+    out = np.zeros((last - first, len(bits)), dtype=np.int32)
+    add_counts(bits[first:last], bits, out)
     return out
 
 

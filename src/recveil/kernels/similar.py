@@ -48,33 +48,34 @@ def cosine_error(
 @njit(cache=True, parallel=True)
 def nearest(
     counts: NDArray[np.int32],
-    first: int,
     ones: Ints,
     single: Floats,
-    wanted: NDArray[np.bool_],
+    other_ones: Ints,
+    other_single: Floats,
+    itself: int,
     n: int,
     p: float,
-    neighbour: NDArray[np.int32],
-    similarity: Floats,
-    support: Floats,
-) -> None:
-    """Fill the rows of the items from `first` on, whose pair counts are given, with their most similar items.
+    k: int,
+) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """For each item the k most similar others, whose pair counts are given: places (-1: no more), cosines, supports.
 
-    Ordered by similarity, then support, then the lower code; items that are not wanted have no list and stand in none.
+    Ordered by similarity, then support, then the lower place. An item whose single support is 0 has no list and stands
+    in none. Item i is the other at place itself + i, which may lie outside.
     """
-    m, k = len(ones), neighbour.shape[1]
-    for row in prange(min(counts.shape[0], m - first)):
-        i = first + row
-        if not wanted[i]:
+    m = len(other_ones)
+    neighbour = np.full((len(ones), k), -1, dtype=np.int32)
+    similarity, support = np.zeros((len(ones), k)), np.zeros((len(ones), k))
+    for i in prange(len(ones)):
+        if single[i] <= 0.0:
             continue
         sims, sups = np.full(m, -1.0), np.zeros(m)
         found = 0
         for j in range(m):
-            if j != i and wanted[j]:
+            if j != itself + i:
                 sups[j] = _pair(
-                    float(counts[row, j]), float(ones[i]), float(ones[j]), single[i], single[j], float(n), p
+                    float(counts[i, j]), float(ones[i]), float(other_ones[j]), single[i], other_single[j], float(n), p
                 )
-                sims[j] = _cosine(sups[j], single[i], single[j])
+                sims[j] = _cosine(sups[j], single[i], other_single[j])
                 if sims[j] > 0.0:
                     found += 1
         length = min(k, found)
@@ -88,6 +89,7 @@ def nearest(
             neighbour[i, at] = close[at]
             similarity[i, at] = sims[close[at]]
             support[i, at] = sups[close[at]]
+    return neighbour, similarity, support
 
 
 @njit(cache=True, parallel=True)

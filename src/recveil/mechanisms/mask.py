@@ -143,15 +143,20 @@ def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tup
     Users stand in the order of data.users (those who have a row), items are data.items, whether or not anybody has
     them. For matrices whose rows would not fit in memory.
     """
-    from recveil.kernels.flips import flip_columns, skip_table
-
     chance = source(seed).derive(mechanism.name)
     counts = mechanism.count(data.ordered()) if mechanism.p == "auto" else None
     plan = mechanism.plan(counts, chance.derive("plan"))
-    people, starts, items, keys = _profiles(data.ordered())
+    return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.settled(plan)
+
+
+def flipped(data: Interactions, plan: float, source: Source) -> Columns:
+    """The bits of data whose rows stand by user, each kept with probability `plan`."""
+    from recveil.kernels.flips import flip_columns, skip_table
+
+    people, starts, items, keys = _profiles(data)
     bits = empty(data.n_items, len(people))
-    flip_columns(starts, items, keys, data.n_items, *skip_table(flips(plan)), chance.derive("mask").key(), bits)
-    return Columns(bits, len(people), data.items), mechanism.settled(plan)
+    flip_columns(starts, items, keys, data.n_items, *skip_table(flips(plan)), source.key(), bits)
+    return Columns(bits, len(people), data.items)
 
 
 def _profiles(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from recveil.errors import RecveilError, unknown
 from recveil.supports import check_p, noise, single_support
 
 Score = Literal["max", "sum"]
+Lists = dict[Any, list[Any]]  # each user's recommended items, best first
 _STRIPE = 512  # items whose pair supports are held at a time
 _SURE = 6.0  # standard errors above zero that an estimated support must reach by default
 
@@ -62,24 +63,33 @@ def similar_items(
     from recveil.kernels.popcount import stripe_counts
     from recveil.kernels.similar import nearest
 
-    n, m = seen.n_users, seen.n_items
-    single = np.clip(single_support(seen.singles, n, check_p(p)), 0, n)
+    n, m, ones = seen.n_users, seen.n_items, seen.singles
+    single, least = supported(ones, n, p, minsup)
+    length = max(1, min(k or m - 1, m - 1))
+    neighbour = np.full((m, length), -1, dtype=np.int32)
+    similarity, support = np.zeros((m, length)), np.zeros((m, length))
+    for first in range(0, m, _STRIPE):
+        last = min(m, first + _STRIPE)
+        if single[first:last].any():
+            counts = stripe_counts(seen.bits, first, min(len(seen.bits), first + _STRIPE))
+            mine = slice(first, last)
+            neighbour[mine], similarity[mine], support[mine] = nearest(
+                counts, ones[mine], single[mine], ones, single, first, n, p, length
+            )
+        tick(last - first)
+    return Similar(seen.items, neighbour, similarity, support, least)
+
+
+def supported(ones: NDArray[np.int64], n: int, p: float, minsup: float | None) -> tuple[NDArray[np.float64], float]:
+    """Estimated supports of items, from their counts among n users, 0 where it is below minsup; and this minsup."""
+    single = np.clip(single_support(ones, n, check_p(p)), 0, n)
     least = _SURE * noise(n, p) if minsup is None else float(minsup)
     wanted = single >= max(least, 1e-9)
     if not wanted.any():
         raise RecveilError(
             f"minsup {least:.4g} is above every item: the largest estimated support is {single.max():.1f}"
         )
-    length = max(1, min(k or m - 1, m - 1))
-    neighbour = np.full((m, length), -1, dtype=np.int32)
-    similarity, support = np.zeros((m, length)), np.zeros((m, length))
-    for first in range(0, m, _STRIPE):
-        last = min(len(seen.bits), first + _STRIPE)
-        if wanted[first:last].any():
-            counts = stripe_counts(seen.bits, first, last)
-            nearest(counts, first, seen.singles, single, wanted, n, p, neighbour, similarity, support)
-        tick(min(last, m) - first)
-    return Similar(seen.items, neighbour, similarity, support, least)
+    return np.where(wanted, single, 0.0), least
 
 
 def top_n(histories: Interactions, similar: Similar, top: int = 30, score: Score = "max") -> NDArray[np.int32]:
@@ -117,6 +127,18 @@ def top_n(histories: Interactions, similar: Similar, top: int = 30, score: Score
         score == "sum",
     )
     return np.asarray(best)
+
+
+def lists(histories: Interactions, similar: Similar, top: int = 30, score: Score = "max") -> Lists:
+    """The lists of top_n in ids; in the order of users."""
+    best = top_n(histories, similar, top, score)
+    people, names = histories.users.gather(np.unique(histories.user)), similar.items.to_list()
+    return {u: [names[i] for i in row if i >= 0] for u, row in zip(people.to_list(), best.tolist(), strict=True)}
+
+
+def lines(made: Lists) -> Iterator[str]:
+    """A line a user: userid, tab, item1,item2,..."""
+    return (f"{user}\t{','.join(map(str, items))}" for user, items in made.items())
 
 
 def overlap(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.float64]:
