@@ -47,7 +47,7 @@ def test_release_then_verify_then_a_flipped_byte(recveil: Run, ratings: Path, tm
 
 
 def test_holdout_and_map_stay_outside(recveil: Run, ratings: Path, tmp_path: Path) -> None:
-    recveil("release", ratings, "--with", "pseudonymise", "-o", "out", "--holdout", 0.1, "--keep-map", "map.csv")
+    recveil("release", ratings, "--with", "pseudonymise", "-o", "out/", "--holdout", 0.1, "--keep-map", "map.csv")
     held = set(pl.read_parquet(tmp_path / "out.holdout.parquet")["user"])
     released = set(pl.read_csv(tmp_path / "map.csv")["original"])
     assert len(held) == 4

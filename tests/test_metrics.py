@@ -80,14 +80,14 @@ def test_a_metric_is_best_where_nothing_was_changed(name: str, unchanged: dict[s
 def test_a_metric_that_does_not_apply_measures_nothing(name: str) -> None:
     data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 3]))
     found = measure(Trial(data, data), {name: METRICS[name]}, 0)
-    assert bool(found) == (name == "sequences")
+    assert bool(found) == (name in ("popularity", "sequences"))
 
 
 def test_an_empty_release_is_worth_nothing(films: Trial) -> None:
     nothing = replace(films, released=films.train.take(np.array([], dtype=np.int64)))
     found = [m for m in lift(nothing, np.random.default_rng(0), QUICK) if m.name == "lift"]
     assert all(m.high < 0 for m in found)
-    for name in ("ranking", "exposure", "damage", "sequences", "latent"):
+    for name in ("ranking", "exposure", "damage", "popularity", "sequences", "latent"):
         measure(nothing, {name: METRICS[name]}, 0)
 
 
@@ -207,7 +207,7 @@ def test_permuted_items_lose_order_and_taste(films: Trial) -> None:
     wrong = replace(films, released=permuted(films.train))
     value = {
         (m.name, m.params.get("entries")): m
-        for m in measure(wrong, {n: METRICS[n] for n in ("sequences", "latent")}, 0)
+        for m in measure(wrong, {n: METRICS[n] for n in ("popularity", "sequences", "latent")}, 0)
     }
     assert value["popularity", None].value > 0.95
     assert value["DS rows", "strict"].value < 0.5

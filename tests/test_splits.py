@@ -62,6 +62,7 @@ seeds = st.integers(0, 2**32).map(np.random.default_rng)
 def test_every_split_is_a_partition(data: Interactions, share: float, cut: float, rng: np.random.Generator) -> None:
     assert_partition(data, splits.horizontal(data, share, rng))
     assert_partition(data, splits.holdout_users(data, share, rng))
+    assert_partition(data, splits.hold_out(data, share, rng.permutation(data.n_users)))
     assert_partition(data, splits.vertical(data, share))
     assert_partition(data, splits.both(data, share, cut, rng))
     assert_partition(data, splits.random_rows(data, share, rng))
@@ -153,6 +154,15 @@ def test_users_without_rows_are_nobody() -> None:
     assert len(set(train.user)) == len(set(test.user)) == 5
 
 
+def test_whoever_has_the_smallest_names_is_held_out() -> None:
+    data = sample("films?users=20")
+    some = data.take_users(np.arange(1, 11))
+    names = np.roll(np.arange(data.n_users)[::-1], 1)  # the lowest name is that of somebody who is not there
+    for rows in (some, some.take(np.arange(len(some))[::-1])):
+        kept, held = splits.hold_out(rows, 0.3, names)
+        assert set(held.user) == {10, 9, 8} and set(kept.user) == set(range(1, 8))
+
+
 def test_half_of_an_odd_sequence_is_rounded_down_and_shares_are_exact() -> None:
     data = from_ids(pl.Series([1] * 15 + [2] * 100), pl.Series(np.arange(115)))
     assert np.bincount(splits.vertical(data, 0.5).train.user).tolist() == [7, 50]
@@ -165,6 +175,7 @@ def test_bad_shares(share: float) -> None:
     for attempt in (
         lambda: splits.horizontal(data, share, rng),
         lambda: splits.holdout_users(data, share, rng),
+        lambda: splits.hold_out(data, share, np.arange(data.n_users)),
         lambda: splits.vertical(data, share),
         lambda: splits.time_cut(data, share),
         lambda: splits.both(data, share, 0.5, rng),

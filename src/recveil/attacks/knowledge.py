@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,18 @@ Choice = Literal["random", "rare", "consecutive"]
 
 
 def learn(
-    data: Interactions, of: Records, people: NDArray[np.int64], most: int, items: Choice, rng: np.random.Generator
+    data: Interactions,
+    of: Records,
+    people: NDArray[np.int64],
+    most: int,
+    items: Choice,
+    rng: np.random.Generator,
+    popularity: NDArray[Any] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """For each of the people up to `most` items in the order in which they are learnt, padded with -1; their ratings.
 
-    The first r of them are themselves r random (the r rarest, r consecutive) items.
+    The first r of them are themselves r random (the r rarest, r consecutive) items. popularity: how many people have
+    each item, where these records are not all there are.
     """
     if items not in get_args(Choice):
         raise unknown("choice of items", items, get_args(Choice))
@@ -30,7 +37,8 @@ def learn(
     if items == "random":
         order = np.argsort(person + luck)
     elif items == "rare":
-        order = np.lexsort((luck, of.popularity()[of.items[rows]], person))
+        counts = of.popularity() if popularity is None else popularity
+        order = np.lexsort((luck, counts[of.items[rows]], person))
     else:
         position = _positions(data, of)[rows]
         start = np.floor(rng.random(len(people)) * lengths).astype(np.int64)[person]

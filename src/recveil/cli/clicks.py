@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli.arguments import Columns, Data, Duplicates, Engine, Json, Master, Seed, answer, read_released, say
-from recveil.errors import RecveilError, unknown
+from recveil.errors import unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,9 +52,7 @@ def clicks(
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
     if engine == "spark":
-        if users:
-            raise RecveilError("--users is for --engine local: on Spark the people stay on the cluster")
-        found, table = _on_spark(data, columns, duplicates, master, like, base)
+        found, table = _on_spark(data, columns, duplicates, master, like, base, users)
         if items:
             _write(table, items)
         answer(found, _lines(found), as_json)
@@ -75,16 +73,31 @@ def clicks(
 
 
 def _on_spark(
-    data: str, columns: str | None, duplicates: str, master: str | None, like: float | None, base: str
+    data: str,
+    columns: str | None,
+    duplicates: str,
+    master: str | None,
+    like: float | None,
+    base: str,
+    users: str | None,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     from recveil.clicks.summary import item_rows
-    from recveil.engines.clicks import summary_table
+    from recveil.engines.clicks import people_table, summary_table
+    from recveil.engines.lake import place, write_parts
     from recveil.engines.session import session
     from recveil.engines.table import read_table
+    from recveil.places import vacant, whole
 
     with session(master) as spark:
+        people = place(spark, users) if users else None
+        if people:
+            vacant(people)
         rows = read_table(spark, data, columns, duplicates)
         found, item = summary_table(rows, like, base)
+        if people and users:
+            with whole(people) as part:
+                write_parts(people_table(rows, found["like"], base, item), part, item.users, _form(users))
+            say(f"{users}: {item.users:,} rows, in parts")
     return found, item_rows(rows.layout.items, item, base)
 
 

@@ -49,19 +49,21 @@ def measure(
     import secrets
 
     from recveil.bundle import load
+    from recveil.engines.lake import of_this_machine
     from recveil.measures import measure_release, read_map, select
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
     if engine == "spark":
-        if not id_map or holdout:
-            raise RecveilError("on Spark a release is measured with --map FILE and without --holdout")
+        if fold_tags:
+            raise RecveilError("--fold-tags is for --engine local")
         wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
         chosen = secrets.randbits(63) if seed is None else seed
-        mechanism, found = _on_spark(data, columns, master, bundle, id_map, names, chosen, wishes)
+        mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes)
         answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
         return
+    of_this_machine(bundle)
     measures = select(names, known=levels, items=items, ratings=ratings)
     rows = read_data(data, columns, fold_tags)
     release = load(bundle)
@@ -85,24 +87,29 @@ def _on_spark(
     columns: str | None,
     master: str | None,
     bundle: str,
-    id_map: str,
+    id_map: str | None,
+    holdout: str | None,
     names: list[str] | None,
     seed: int,
     wishes: dict[str, Any],
 ) -> tuple[str, Findings]:
     from recveil.bundle import verify
     from recveil.engines.attacks import MEASURED, measure_table
+    from recveil.engines.lake import place
     from recveil.engines.session import session
     from recveil.engines.table import here, read_bundle, read_table
 
     for name in names or ():
         if name not in MEASURED:
             raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
-    manifest = verify(bundle)
     with session(master) as spark:
-        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, bundle, manifest)
-        people = spark.read.csv(here(id_map), header=True)
-        return manifest["spec"], measure_table(rows, released, people, names, seed, manifest["spec"], wishes)
+        where = place(spark, bundle)
+        manifest = verify(where)
+        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, where, manifest)
+        people = spark.read.csv(here(id_map), header=True) if id_map else None
+        held = read_table(spark, holdout, None, "all") if holdout else None
+        found = measure_table(rows, released, people, names, seed, manifest["spec"], wishes, held)
+    return manifest["spec"], found
 
 
 def numbers(text: str) -> list[int]:

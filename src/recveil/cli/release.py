@@ -70,8 +70,10 @@ def release(
     for option, value in (("format", format), ("time", time), ("engine", engine)):
         if value not in _CHOICES[option]:
             raise unknown(f"--{option}", value, _CHOICES[option])
+    out = out.rstrip("/") or out  # what goes beside the bundle must not go into it
+    bundle = Path(out.removeprefix("file:")).resolve()
     for what, option, file in (("private id map", "--keep-map", keep_map), ("ledger", "--ledger", ledger)):
-        if file and Path(out).resolve() in (Path(file).resolve(), *Path(file).resolve().parents):
+        if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
             raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
     if Path(out).exists() and not force:
         raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")
@@ -91,32 +93,37 @@ def release(
     from recveil.assessment import contributions, in_records
     from recveil.bundle import save, save_map
     from recveil.catalogue import read_catalogue
+    from recveil.engines.lake import of_this_machine
     from recveil.formats import write
     from recveil.randomness import source
     from recveil.release import draw
     from recveil.release import release as protect
-    from recveil.splits import holdout_users
+    from recveil.splits import hold_out
 
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
     enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
     on_spark = engine == "spark" and not again
+    if not on_spark:
+        of_this_machine(out)
     held, spread = None, None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any
     if again:
         made = draw(again, seed=seed, time=time)  # type: ignore[arg-type]
     elif on_spark:
-        if holdout or format != "parquet":
-            what = "--holdout" if holdout else f"--format {format}"
-            raise RecveilError(f"{what} is for --engine local; on Spark all people go into a bundle of parquet files")
+        if format != "parquet" or fold_tags:
+            what = "--fold-tags" if fold_tags else f"--format {format}"
+            raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
         wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
         wishes["keep_map"] = bool(keep_map)
-        made = _on_spark(data, columns, duplicates, master, mechanism, out, wishes)
+        made = _on_spark(data, columns, duplicates, master, mechanism, out, holdout, wishes)
     else:
         rows = [read_released(data, columns, duplicates, fold_tags)]
         if holdout:
-            kept, held = holdout_users(rows.pop(), holdout, source(seed).derive("holdout").generator())
+            everyone = rows.pop()
+            kept, held = hold_out(everyone, holdout, source(seed).derive("holdout").names(everyone.users.to_list()))
             rows.append(kept)
+            del everyone, kept
         spread = contributions(rows[0])
         for name, outside in (public.outside(rows[0]) if public else {}).items():
             say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
@@ -127,6 +134,7 @@ def release(
     manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
+    if holdout and not again:
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
     if keep_map and made.id_map is not None:
         save_map(made.id_map, keep_map)
@@ -163,12 +171,28 @@ def _on_spark(
     master: str | None,
     mechanism: Mechanism,
     out: str,
+    holdout: float,
     wishes: dict[str, Any],
 ) -> Made:
+    from recveil.bundle import may_write
     from recveil.engines.distributed import release_table, runs
+    from recveil.engines.holdout import held_out
+    from recveil.engines.lake import place, write_parts
     from recveil.engines.session import session
     from recveil.engines.table import read_table
+    from recveil.places import vacant, whole
+    from recveil.randomness import source
 
     runs(mechanism)  # before anything is started
     with session(master) as spark:
-        return release_table(read_table(spark, data, columns, duplicates), mechanism, out, **wishes)
+        where, aside = place(spark, out), place(spark, f"{out}.holdout.parquet")
+        may_write(where, wishes["force"])  # before anything is read
+        if holdout and not wishes["force"]:
+            vacant(aside)
+        rows = read_table(spark, data, columns, duplicates)
+        if not holdout:
+            return release_table(rows, mechanism, where, **wishes)
+        chance = source(wishes["seed"]).derive("holdout")
+        with held_out(rows, holdout, chance) as (kept, held), whole(aside) as part:  # there with the bundle, or not
+            write_parts(held, part, held.count())
+            return release_table(kept, mechanism, where, **wishes)

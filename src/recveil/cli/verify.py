@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer
+from recveil.cli.arguments import Engine, Json, Master, Seed, answer
+from recveil.errors import unknown
 
 
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle.")],
+    engine: Engine = "local",
+    master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
@@ -19,9 +22,14 @@ def verify(
     Example: recveil verify out
     """
     from recveil.bundle import BrokenBundleError, load
+    from recveil.engines.lake import of_this_machine
 
+    if engine not in ("local", "spark"):
+        raise unknown("--engine", engine, ("local", "spark"))
+    if engine == "local":
+        of_this_machine(bundle)
     try:
-        manifest = load(bundle).manifest
+        manifest = _on_spark(bundle, master) if engine == "spark" else load(bundle).manifest
     except BrokenBundleError as broken:
         answer({"verified": False, "why": str(broken)}, [f"not verified: {broken}"], as_json)
         raise typer.Exit(3) from None
@@ -33,3 +41,12 @@ def verify(
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"verified": True, "manifest": manifest}, lines, as_json)
+
+
+def _on_spark(bundle: str, master: str | None) -> dict[str, Any]:
+    from recveil.engines.lake import place
+    from recveil.engines.session import session
+    from recveil.engines.table import verified
+
+    with session(master) as spark:
+        return verified(spark, place(spark, bundle))

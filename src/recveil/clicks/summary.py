@@ -37,21 +37,28 @@ def people(of: Clicks, base: str = "e", played: Replay | None = None) -> pl.Data
 
     Disclosure stands beside the number of clicks, because it mostly follows it.
     """
-    liked = of.sign > 0
     log = replay(of, base=base) if played is None else played
+    return pl.concat([told(of, profiles(of), base), zones(log, of.users)], how="horizontal")
+
+
+def told(of: Clicks, item: Profiles, base: str = "e") -> pl.DataFrame:
+    """One row a person: her clicks, and what they tell given the profiles of the items."""
+    liked = of.sign > 0
     table: dict[str, Any] = {
         "user": of.data.users,
         "clicks": np.bincount(of.data.user, minlength=of.users),
         "likes": np.bincount(of.data.user[liked], minlength=of.users),
         "dislikes": np.bincount(of.data.user[~liked], minlength=of.users),
-        "commonality": commonality(of),
-        "disclosure": disclosure(of, base),
-        **{
-            name: np.bincount(log.asked.data.user[log.zones == number], minlength=of.users)
-            for number, name in enumerate(ZONES)
-        },
+        "commonality": commonality(of, item),
+        "disclosure": disclosure(of, base, item),
     }
     return pl.DataFrame(table)
+
+
+def zones(log: Replay, users: int) -> pl.DataFrame:
+    """Of each of the first users, how many of her clicks fell into each zone when they came."""
+    user = log.asked.data.user
+    return pl.DataFrame({z: np.bincount(user[log.zones == n], minlength=users) for n, z in enumerate(ZONES)})
 
 
 def items(of: Clicks, base: str = "e") -> pl.DataFrame:

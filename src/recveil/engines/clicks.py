@@ -1,25 +1,30 @@
 """Utility and privacy of clicks on Spark: everything that `recveil clicks` says of a log, in two passes over it.
 
 A click changes the profile of its item alone, so the log can be replayed item by item; what a person tells is a sum
-over her clicks, given the profiles. What lands on the driver: two counts of every item, and a few sums.
+over her clicks, given the profiles. What lands on the driver: two counts of every item, and a few sums; people
+never do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recveil.clicks.effects import ZONES
 from recveil.clicks.game import STRATEGIES
 from recveil.clicks.profiles import Clicks, Profiles, clicks, commonality, disclosure, middle, profiles
 from recveil.clicks.replay import replay
-from recveil.clicks.summary import outcome
+from recveil.clicks.summary import outcome, told, zones
 from recveil.data import Interactions
-from recveil.engines.spark import Table, total
+from recveil.engines.spark import Table, each, total
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ def summary_table(data: Table, like: float | None, base: str = "e") -> tuple[dic
     played = total(data, partial(_played, like=like, base=base, users=users), "item")
     item = Profiles(played.likes, played.dislikes, users)
     spread = total(data, partial(_spread, like=like, base=base, item=item), "user")
-    common, told, size = spread.record(1), spread.record(2), spread.record(0)
+    common, telling, size = spread.record(1), spread.record(2), spread.record(0)
     found = {
         "like": like,
         "rows": int((item.likes + item.dislikes).sum()),
@@ -88,16 +93,38 @@ def summary_table(data: Table, like: float | None, base: str = "e") -> tuple[dic
         "likes": int(item.likes.sum()),
         "zones": played.outcomes["basic"]["zones"],
         "commonality": {"sum": float(spread.sums[1]), **common},
-        "disclosure": {"base": base, **told},
+        "disclosure": {"base": base, **telling},
         "clicks": {**size, "correlation_with_disclosure": spread.pearson(0, 2)},
         "strategies": played.outcomes,
     }
     return found, item
 
 
+def people_table(data: Table, like: float | None, base: str, item: Profiles) -> DataFrame:
+    """A row for each person, as clicks.summary gives it: what she tells by her id, and the zones of her clicks."""
+    from pyspark.sql import functions as fn
+
+    tells = each(data, partial(_told, like=like, base=base, item=item), "user")
+    fell = each(data, partial(_zones, like=like, base=base, users=item.users), "item")
+    return tells.join(fell.groupBy("user").agg(*(fn.sum(z).alias(z) for z in ZONES)), "user").orderBy("user")
+
+
+def _told(chunk: Interactions, like: float | None, base: str, item: Profiles) -> pl.DataFrame:
+    return told(clicks(chunk, like), item, base)
+
+
+def _zones(chunk: Interactions, like: float | None, base: str, users: int) -> pl.DataFrame:
+    log = replay(_among(chunk, like, users), base=base)
+    return zones(log, chunk.n_users).with_columns(chunk.users.alias("user"))
+
+
+def _among(chunk: Interactions, like: float | None, users: int) -> Clicks:
+    """The clicks of a chunk among all people, of whom it knows some; only their number counts."""
+    return clicks(replace(chunk, users=pl.Series(np.arange(users))), like)
+
+
 def _played(chunk: Interactions, like: float | None, base: str, users: int) -> Played:
-    everyone = pl.Series(np.arange(users))  # of whom the chunk knows some; only their number counts
-    of = clicks(replace(chunk, users=everyone), like)
+    of = _among(chunk, like, users)
     item = profiles(of)
     outcomes = {name: outcome(replay(of, by, base), base) for name, by in STRATEGIES.items()}
     return Played(item.likes, item.dislikes, outcomes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
-from recveil.bundle import may_write, save, save_parts
+from recveil.bundle import may_write, placed, save, save_parts
 from recveil.catalogue import Catalogue
 from recveil.data import Interactions
+from recveil.engines.lake import write_parts
 from recveil.engines.neighbours import critical_items
 from recveil.engines.similar import plan_streams, rewrite_streams
 from recveil.engines.spark import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
 from recveil.engines.table import over_catalogue
 from recveil.errors import RecveilError
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
+from recveil.places import Place
 from recveil.randomness import Source, source
 from recveil.release import Published, Release, Time, canonical, drawn, fits, publish, time_rule
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK_ROWS = 500_000
-PART_ROWS = 5_000_000  # of one file of the bundle
+PART_ROWS = 5_000_000  # of one file of the bundle, which is hashed whole in the memory of an executor:
+PART_BYTES = 64 << 20  # before compression
 
 # Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
 PLANS: dict[str, Callable[..., Any]] = {"mbrw": plan_streams, "shuffle-nnn": critical_items}
@@ -58,7 +59,7 @@ def runs(mechanism: Mechanism) -> None:
 def release_table(
     data: Table,
     mechanism: Mechanism,
-    directory: str | Path,
+    where: str | Path | Place,
     *,
     seed: int | None = None,
     time: Time = "auto",
@@ -70,11 +71,12 @@ def release_table(
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
 
-    The directory must be one that the driver and all executors see. For the same seed the rows are those of `release`.
-    `enter` is told of the release before it is written: a ledger misses none.
+    A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
+    the rows are those of `release`. `enter` is told of the release before it is written: a ledger misses none.
     """
     runs(mechanism)
-    may_write(Path(directory), force)
+    out = placed(where)
+    may_write(out, force)
     fits(mechanism, data.specimen, time)
     chance = source(seed)
     given = catalogue or Catalogue()
@@ -91,7 +93,7 @@ def release_table(
         made = drawn(published, chance, time)
         if enter:
             enter(made)
-        return Made(save(made, directory, force=force), published=published)
+        return Made(save(made, out, force=force), published=published)
     assert isinstance(mechanism, Masking)
     if not mechanism.reads_time and time_rule(time, rows) == "drop":
         data = replace(data, layout=replace(layout, timed=False), specimen=replace(rows, time=None))
@@ -100,8 +102,9 @@ def release_table(
         release = _release(masked, settled, public, chance.seeded, time)
         if enter:
             enter(release)
-        put = partial(_put, masked, release, part_rows)
-        manifest = save_parts(release, directory, put, force=force)
+        most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
+        put = partial(_put, masked, release, min(part_rows, most))
+        manifest = save_parts(release, out, put, force=force)
         return Made(manifest, _id_map(masked) if keep_map else None)
     finally:
         masked.unpersist()
@@ -149,8 +152,8 @@ def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bo
     return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, dict(notes))
 
 
-def _put(masked: DataFrame, release: Release, part_rows: int, folder: Path) -> dict[str, int]:
-    """The released rows as parquet files, one range of tokens each; Spark's own leavings are removed."""
+def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> dict[str, int]:
+    """The released rows as parquet files, one range of tokens each."""
     from pyspark.sql import functions as fn
 
     rows = masked.where("notes is null")
@@ -171,15 +174,7 @@ def _put(masked: DataFrame, release: Release, part_rows: int, folder: Path) -> d
 
     kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
     done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))
-    raw, data = folder / "spark", folder / "data"
-    done.write.parquet(f"file://{raw.absolute()}")
-    data.mkdir()
-    written = sorted(raw.glob("part-*.parquet"))
-    for number, file in enumerate(written):
-        file.rename(data / f"part-{number:05d}.parquet")
-    shutil.rmtree(raw)
-    if sum(pq.ParquetFile(file).metadata.num_rows for file in data.iterdir()) != stated["rows"]:
-        raise RecveilError(f"{folder.parent} is not a place that the driver and all executors see")
+    write_parts(done, folder / "data", stated["rows"])
     return stated
 
 

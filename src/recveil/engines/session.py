@@ -82,7 +82,7 @@ def one_line(what: str = "Spark failed") -> Iterator[None]:
         yield
     except RecveilError:
         raise
-    except (PySparkException, Py4JError, ConnectionError) as fault:
+    except (PySparkException, Py4JError, OSError) as fault:
         text = str(fault)
         ours = re.search(r"RecveilError: (.+)", text)
         if ours:

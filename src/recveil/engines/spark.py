@@ -103,8 +103,8 @@ def total(
         yield from _packed(_unpacked(batches))
 
     schema = "part long, piece int, counts binary"
-    partial = gathered(data.frame, by).mapInArrow(counted, schema)
-    few = partial.repartition(4, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
+    some = gathered(data.frame, by).mapInArrow(counted, schema)
+    few = some.repartition(4, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
     rows = few.sortWithinPartitions("part", "piece").toLocalIterator()
     batches = (pa.RecordBatch.from_pylist([row.asDict()], schema=_COUNTS) for row in rows)
     return reduce(add, _unpacked(batches))
@@ -121,16 +121,27 @@ def rewrite(
 
     A row with `notes` is no row of the release: it carries the notes of a chunk.
     """
-    step, layout = shared(data.frame, mask), shared(data.frame, data.layout)
     groups = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else CHUNK_ROWS
-    schema = masked_frame(mask(_one(data, by)), tokens).to_arrow().schema
+    return each(data, mask, by, lambda masked: masked_frame(masked, tokens), groups)
 
-    def masked(batches: Batches) -> Batches:
+
+def each(
+    data: Table,
+    make: Callable[[Interactions], Any],
+    by: By,
+    rows: Callable[[Any], pl.DataFrame] = lambda made: made,
+    groups: int | None = None,
+) -> DataFrame:
+    """The `rows` of what `make` makes of every chunk."""
+    step, layout = shared(data.frame, make), shared(data.frame, data.layout)
+    schema = rows(make(_one(data, by))).to_arrow().schema
+
+    def made(batches: Batches) -> Batches:
         for chunk in chunks(batches, layout.value, by, CHUNK_ROWS, groups):
             if len(chunk):
-                yield from arrow(masked_frame(step.value(chunk), tokens), schema)
+                yield from arrow(rows(step.value(chunk)), schema)
 
-    return gathered(data.frame, by).mapInArrow(masked, spark_schema(schema))
+    return gathered(data.frame, by).mapInArrow(made, spark_schema(schema))
 
 
 def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from recveil.bundle import data_files, placed, stated, verify
 from recveil.engines.spark import Batches, Layout, Table, arrow, spark_schema
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
 from recveil.formats.roles import assign, parse_columns
 from recveil.formats.sources import KINDS
+from recveil.places import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -44,15 +46,29 @@ def read_table(spark: Any, data: str, columns: str | None = None, duplicates: st
     return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)
 
 
-def read_bundle(spark: Any, directory: str, manifest: dict[str, Any]) -> Table:
-    """The released rows of a bundle of parquet files."""
-    files = [here(str(Path(directory) / entry["name"])) for entry in manifest["files"]]
-    data = [file for file in files if file.endswith(".parquet")]
-    if not data:
-        raise RecveilError(f"{directory}: Spark reads bundles of parquet files")
-    names = {manifest["unit"]: "user", "order": "time"}
-    raw = spark.read.parquet(*data)
-    return table(raw.withColumnsRenamed(names), manifest["unit"], "all", directory)
+def released_rows(spark: Any, bundle: Place, manifest: dict[str, Any]) -> DataFrame:
+    """The rows of a bundle of parquet files."""
+    files = data_files(manifest)
+    if not all(file.endswith(".parquet") for file in files):
+        raise RecveilError(f"{bundle}: Spark reads bundles of parquet files")
+    raw: DataFrame = spark.read.parquet(*((bundle / file).uri for file in files))
+    return raw.withColumnsRenamed({manifest["unit"]: "user", "order": "time"})
+
+
+def read_bundle(spark: Any, bundle: str | Path | Place, manifest: dict[str, Any]) -> Table:
+    """A bundle of parquet files as a Table."""
+    return table(released_rows(spark, placed(bundle), manifest), manifest["unit"], "all", str(bundle))
+
+
+def verified(spark: Any, bundle: Place) -> dict[str, Any]:
+    """The manifest of a bundle, after proving on the executors that data and manifest belong together."""
+    from pyspark.sql import functions as fn
+
+    manifest = verify(bundle)
+    rows = released_rows(spark, bundle, manifest)
+    found = rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first()
+    stated(bundle, manifest, *found)
+    return manifest
 
 
 def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:

@@ -12,6 +12,7 @@ from recveil.metrics.exposure import exposure
 from recveil.metrics.hiding import hiding
 from recveil.metrics.latent import latent
 from recveil.metrics.lift import lift
+from recveil.metrics.popularity import popularity
 from recveil.metrics.ranking import ranking
 from recveil.metrics.ratings import ratings
 from recveil.metrics.sequences import sequences
@@ -25,6 +26,7 @@ METRICS: dict[str, Measure] = {
     "ratings": ratings,
     "agreement": agreement,
     "hiding": hiding,
+    "popularity": popularity,
     "sequences": sequences,
     "latent": latent,
     "tags": tags,

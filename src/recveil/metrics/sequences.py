@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.stats import ks_2samp
 
 from recveil.data import Floats, Interactions
-from recveil.intervals import bootstrap, bootstrap_groups, bootstrap_mean
+from recveil.intervals import bootstrap_groups, bootstrap_mean
 from recveil.measurement import Measurement, Trial
 from recveil.transitions import transitions
 
@@ -21,7 +21,7 @@ ROWS = 5000  # rows compared; more are drawn from
 
 
 def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
-    """Spearman of DS and CVS rows and of popularity; distance of the lengths; difference of the repeats."""
+    """Spearman of DS and CVS rows; distance of the lengths; difference of the repeats."""
     if not len(trial.released) or not len(trial.train):
         return []
     found: list[Measurement] = []
@@ -45,7 +45,7 @@ def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
                     note=f"{left_out:.0%} of the rows have no two different ranks on one side and are left out",
                 )
             )
-    return [*found, *_popularity(trial, rng), _lengths(trial, rng), _repeats(trial, rng)]
+    return [*found, _lengths(trial, rng), _repeats(trial, rng)]
 
 
 def row_correlations(
@@ -84,17 +84,6 @@ def _ranks(x: Floats) -> Floats:
     _, which, count = np.unique(x, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(count) - (count + len(x)) / 2)[which]
     return ranks
-
-
-def _popularity(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
-    counts = [
-        np.bincount(d.matrix(binary=True).indices, minlength=d.n_items).astype(np.float64)
-        for d in (trial.train, trial.released)
-    ]
-    if not np.isfinite(spearman(*counts)):
-        return []
-    estimate = bootstrap(spearman, counts, rng, repeats=200)
-    return [Measurement("popularity", *estimate, n=trial.train.n_items, note="rank correlation; resampled over items")]
 
 
 def _lengths(trial: Trial, rng: np.random.Generator) -> Measurement:
