@@ -96,7 +96,7 @@ def _on_spark(
         found, item = summary_table(rows, like, base)
         if people and users:
             with whole(people) as part:
-                write_parts(people_table(rows, found["like"], base, item), part, item.users, _form(users))
+                write_parts(people_table(rows, found["like"], base, item), part, _form(users))
             say(f"{users}: {item.users:,} rows, in parts")
     return found, item_rows(rows.layout.items, item, base)
 

@@ -136,19 +136,22 @@ def _on_spark(
     as_json: bool,
 ) -> None:
     """Lists are made and written by the executors; users never come here."""
-    from recveil.engines.lists import vacant, write_lists
+    from recveil.engines.lake import place
+    from recveil.engines.lists import write_lists
     from recveil.engines.session import session
     from recveil.engines.table import read_table
+    from recveil.places import vacant
 
     if not out:
         raise RecveilError("on Spark the lists are written by the executors; name a new directory with -o DIR")
     if wish.history != "real":
         raise RecveilError("--history perturbed is for --engine local; on Spark lists are made from real histories")
-    vacant(out)
     with session(master) as spark:
+        where = place(spark, out)
+        vacant(where)
         rows = read_table(spark, data, columns, duplicates)
         learned = _SPARK_LEARNERS[mechanism.name](rows, mechanism, wish)
-        number, short = write_lists(rows, learned.lists, wish.top, out)
+        number, short = write_lists(rows, learned.lists, wish.top, where)
     _tell(learned.how, short, wish.top)
     found = {**learned.how, "top": wish.top, "lists": number, "directory": out}
     answer(found, [f"{out}: {number:,} lists of {wish.top}"], as_json)

@@ -194,5 +194,5 @@ def _on_spark(
             return release_table(rows, mechanism, where, **wishes)
         chance = source(wishes["seed"]).derive("holdout")
         with held_out(rows, holdout, chance) as (kept, held), whole(aside) as part:  # there with the bundle, or not
-            write_parts(held, part, held.count())
+            write_parts(held, part)
             return release_table(kept, mechanism, where, **wishes)

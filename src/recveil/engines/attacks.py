@@ -20,13 +20,14 @@ from recveil.attacks.linkage import Outcome, Side, levels_of, linked, ways_of
 from recveil.attacks.records import postings, records
 from recveil.attacks.truth import Truth, truth
 from recveil.data import Floats, Interactions
-from recveil.engines.spark import Table, total
+from recveil.engines.spark import Table, named, total
 from recveil.errors import RecveilError
 from recveil.kernels.linkage import intersect
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
 from recveil.measures import Findings
 from recveil.metrics.hiding import hiding
 from recveil.metrics.popularity import popularity_of
+from recveil.randomness import seeded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -131,9 +132,8 @@ def sampled(
 
 
 def _drawn(frame: DataFrame, seed: int, people: int) -> DataFrame:
-    from pyspark.sql import functions as fn
-
-    return frame.select("user").distinct().orderBy(fn.xxhash64(fn.lit(seed), "user"), "user").limit(people)
+    names = named(frame.select("user").distinct(), seeded(seed))
+    return names.orderBy("name", "user").limit(people).select("user")
 
 
 def linkage_table(

@@ -174,7 +174,8 @@ def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> 
 
     kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
     done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))
-    write_parts(done, folder / "data", stated["rows"])
+    if write_parts(done, folder / "data") != stated["rows"]:
+        raise AssertionError("rows were lost on their way")
     return stated
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.engines.spark import Batches, Table, arrow, each
+from recveil.engines.spark import Table, each, named
 from recveil.engines.table import table
 from recveil.randomness import Source
 from recveil.splits import part_of
@@ -29,14 +29,7 @@ def held_out(data: Table, share: float, chance: Source) -> Iterator[tuple[Table,
     """The data of those who stay, and the rows of those who are held out, as `splits.hold_out` parts them."""
     from pyspark import StorageLevel
 
-    people = data.frame.select("user").distinct()
-
-    def named(batches: Batches) -> Batches:
-        for batch in batches:
-            ids = pl.Series(batch["user"])
-            yield from arrow(pl.DataFrame({"user": ids, "name": chance.names(ids.to_list())}))
-
-    names = people.mapInArrow(named, f"user {dict(people.dtypes)['user']}, name bigint")
+    names = named(data.frame.select("user").distinct(), chance)
     bound = _smallest(names, part_of(share, names.count(), "users"))
     held = names.where(names["name"] <= bound).select("user").persist(StorageLevel.DISK_ONLY)
     try:

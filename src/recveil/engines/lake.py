@@ -142,17 +142,22 @@ def of_this_machine(name: str) -> None:
         raise RecveilError(f"{name} is a place that a cluster reads and writes: --engine spark")
 
 
-def write_parts(frame: DataFrame, folder: Place, rows: int, form: str = "parquet") -> None:
-    """The rows, of which there are so many, as files part-00000 and so on; Spark's own leavings are removed."""
-    raw = folder / "spark"
-    frame.write.format(form).option("header", True).save(raw.uri)
+def write_parts(frame: DataFrame, folder: Place, form: str = "parquet") -> int:
+    """The rows as files part-00000 and so on, without Spark's own leavings; how many rows there are."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as fn
+
+    raw, seen = folder / "spark", Observation()
+    frame.observe(seen, fn.count("*").alias("rows")).write.format(form).option("header", True).save(raw.uri)
     names = [name for name in raw.names() if name.startswith("part-")]
     for number, name in enumerate(names):
-        (raw / name).move(folder / f"part-{number:05d}.{form}")
+        (raw / name).move(folder / f"part-{number:05d}.{'txt' if form == 'text' else form}")
     raw.delete()
     read = frame.sparkSession.read.format(form).option("header", True)
+    rows: int = seen.get["rows"]
     if not names or read.load(folder.uri).count() != rows:
         raise RecveilError("rows must be written to a place that the driver and all executors see")
+    return rows
 
 
 @contextmanager

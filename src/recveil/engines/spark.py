@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from recveil.data import NO_TIME, By, Interactions, code, from_ids
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.mechanism import Masked
+from recveil.randomness import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -161,6 +162,17 @@ def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:
 def gathered(frame: DataFrame, by: str) -> DataFrame:
     """The rows of every group in one partition, one after the other."""
     return frame.repartition(by).sortWithinPartitions(by)
+
+
+def named(people: DataFrame, chance: Source) -> DataFrame:
+    """People and their keyed names, by which they are drawn: no seed stands in a query, which clusters log."""
+
+    def names(batches: Batches) -> Batches:
+        for batch in batches:
+            ids = pl.Series(batch["user"])
+            yield from arrow(pl.DataFrame({"user": ids, "name": chance.names(ids.to_list())}))
+
+    return people.mapInArrow(names, f"user {dict(people.dtypes)['user']}, name bigint")
 
 
 def pieces(batches: Batches, by: str, rows: int, groups: int | None = None) -> Iterator[pl.DataFrame]:
