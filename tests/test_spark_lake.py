@@ -62,17 +62,17 @@ def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: 
 
 
 def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tmp_path: Path) -> None:
-    """file: runs through the same calls as hdfs: and s3a: do."""
+    """file: runs through the same calls as hdfs: and s3a: do; no name is a pattern."""
     released(recveil)
-    uri = f"file://{tmp_path}/lake/out"
+    uri = f"file://{tmp_path}/lake/out [1] {a, b}*"
     command = ["release", "data.parquet", "--with", "random-ratings", "--seed", "1", "--engine", "spark"]
     made = recveil(*command, "-o", uri, "--ledger", "book.jsonl", json_answer=True)["manifest"]
     assert json.loads(Path("book.jsonl").read_text())["mechanism"] == made["spec"]
-    assert load("lake/out").data.equals(load("out").data)
+    assert load("lake/out [1] {a,b}*").data.equals(load("out").data)
     assert sorted(p.name for p in Path("lake").rglob("*")) == [
-        "README.md", "data", "manifest.json", "out", "part-00000.parquet"
+        "README.md", "data", "manifest.json", "out [1] {a,b}*", "part-00000.parquet"
     ]  # fmt: skip
-    assert str(tmp_path) not in Path("lake/out/manifest.json").read_text()
+    assert str(tmp_path) not in Path("lake/out [1] {a,b}*/manifest.json").read_text()
     verified = recveil("verify", uri, "--engine", "spark", json_answer=True)
     assert verified == {"verified": True, "manifest": made}
     command = ["measure", "data.parquet", "--map", "map.csv", "--seed", "3", "--only", "hiding"]

@@ -89,7 +89,7 @@ class Lake:
         root, names = self._name, self.names()
         if not names:
             return []
-        content = self.spark.read.format("binaryFile").load([f"{root}/{name}" for name in names])
+        content = self.spark.read.format("binaryFile").load([literal(f"{root}/{name}") for name in names])
         rows = content.select("path", fn.sha2("content", 256).alias("sha256"), "length").collect()
         found = {row["path"].removeprefix(f"{root}/"): (row["sha256"], row["length"]) for row in rows}
         unread = ("", 0)  # Spark passes over hidden files
@@ -136,6 +136,11 @@ def is_uri(name: str | Path) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(name)) is not None
 
 
+def literal(uri: str) -> str:
+    """A name for Spark's readers, which would take brackets, braces and stars in it for a pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", uri)
+
+
 def of_this_machine(name: str) -> None:
     """Raise where the local engine is to find a bundle that only a cluster can."""
     if is_uri(name):
@@ -155,7 +160,7 @@ def write_parts(frame: DataFrame, folder: Place, form: str = "parquet") -> int:
     raw.delete()
     read = frame.sparkSession.read.format(form).option("header", True)
     rows: int = seen.get["rows"]
-    if not names or read.load(folder.uri).count() != rows:
+    if not names or read.load(literal(folder.uri)).count() != rows:
         raise RecveilError("rows must be written to a place that the driver and all executors see")
     return rows
 

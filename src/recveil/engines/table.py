@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from recveil.bundle import data_files, placed, stated, verify
+from recveil.engines.lake import literal
 from recveil.engines.spark import Batches, Layout, Table, arrow, spark_schema
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
@@ -51,7 +52,7 @@ def released_rows(spark: Any, bundle: Place, manifest: dict[str, Any]) -> DataFr
     files = data_files(manifest)
     if not all(file.endswith(".parquet") for file in files):
         raise RecveilError(f"{bundle}: Spark reads bundles of parquet files")
-    raw: DataFrame = spark.read.parquet(*((bundle / file).uri for file in files))
+    raw: DataFrame = spark.read.parquet(*(literal((bundle / file).uri) for file in files))
     return raw.withColumnsRenamed({manifest["unit"]: "user", "order": "time"})
 
 
@@ -128,7 +129,7 @@ def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
 
 def here(path: str) -> str:
     """A path of this machine in the words of Spark, which may take other places for its own; others as they are."""
-    return f"file://{Path(path).absolute()}" if Path(path).exists() else path
+    return literal(f"file://{Path(path).absolute()}") if Path(path).exists() else path
 
 
 def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
