@@ -64,7 +64,7 @@ def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: 
 def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tmp_path: Path) -> None:
     """file: runs through the same calls as hdfs: and s3a: do; no name is a pattern."""
     released(recveil)
-    uri = f"file://{tmp_path}/lake/out [1] {a, b}*"
+    uri = f"file://{tmp_path}/lake/out [1] {{a,b}}*"
     command = ["release", "data.parquet", "--with", "random-ratings", "--seed", "1", "--engine", "spark"]
     made = recveil(*command, "-o", uri, "--ledger", "book.jsonl", json_answer=True)["manifest"]
     assert json.loads(Path("book.jsonl").read_text())["mechanism"] == made["spec"]
