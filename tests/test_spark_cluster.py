@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from recveil.bundle import load
@@ -51,11 +53,15 @@ def listens(port: int) -> bool:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def java() -> None:
     try:
         _check_java()
     except RecveilError as why:
         pytest.skip(str(why))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, java: None) -> Iterator[Cluster]:  # noqa: ARG001
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -86,6 +92,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
             process.wait()
 
 
+@pytest.mark.usefixtures("java")
 def test_a_master_that_does_not_answer_is_given_up() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -118,3 +125,19 @@ def test_a_worker_dies_and_the_release_is_right(cluster: Cluster, tmp_path: Path
     assert job.returncode == 0, said
     assert cluster.workers[0].wait() == -signal.SIGKILL
     assert load(tmp_path / "out").data.equals(release(sample(DATA), RandomRatings(), seed=7).data)
+
+
+@pytest.mark.usefixtures("java")
+def test_what_a_cluster_logs_names_nobody_and_no_seed(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    rows = sample("films?users=60,items=50").frame().with_columns(user=pl.format("somebody-{}", "user"))
+    rows.write_parquet("data.parquet")
+    recveil("release", "data.parquet", "--with", "random-ratings", "-o", "out", "--keep-map", "map.csv")
+    (tmp_path / "log").mkdir()
+    logged = {"enabled": "true", "dir": f"file://{tmp_path}/log", "compress": "false"}
+    submit = [f"--conf spark.eventLog.{name}={value}" for name, value in logged.items()]
+    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": " ".join([*submit, "pyspark-shell"])}
+    command = ["measure", "data.parquet", "out", "--map", "map.csv", "--engine", "spark", "--seed", "918273645546372"]
+    subprocess.run([sys.executable, "-m", "recveil", *command], env=env, check=True, stdout=subprocess.DEVNULL)
+    text = "".join(file.read_text() for file in (tmp_path / "log").rglob("events_*"))
+    assert "MapInArrow" in text
+    assert "somebody-" not in text and "918273645546372" not in text
