@@ -15,7 +15,7 @@ serve: install
 
 test: install-dev
 	$(BIN)/pytest -n 2 -m "not slow and not spark"
-	$(BIN)/pytest -m "spark and not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "spark and not slow"
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning"
 
 check: install-dev

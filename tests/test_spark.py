@@ -33,7 +33,7 @@ ON_SPARK = sorted(name for name, m in MECHANISMS.items() if not m.local_only)
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     mp = pytest.MonkeyPatch()
-    mp.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 1g pyspark-shell")
+    mp.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
     mp.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     try:
         sessions._check_java()
