@@ -50,16 +50,23 @@ def frame(spark: Any, data: Interactions, partitions: int = 2) -> Any:
 
 
 def both(
-    spark: Any, data: Interactions, how: Mechanism, out: Path, partitions: int, part_rows: int = 200, **wishes: Any
+    spark: Any,
+    data: Interactions,
+    how: Mechanism,
+    out: Path,
+    partitions: int,
+    part_rows: int = 200,
+    rows: Any = None,
+    **wishes: Any,
 ) -> None:
-    """Release locally and on Spark, and compare all that is released and said."""
+    """Release locally and on Spark (the same `rows`), and compare all that is released and said."""
     from recveil.engines.distributed import release_table
     from recveil.engines.table import table
 
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     wanted = release(data, how, seed=11, **wishes)
     made = release_table(
-        table(frame(spark, data, partitions), data.unit),
+        table(rows or frame(spark, data, partitions), data.unit),
         how,
         out,
         seed=11,
@@ -144,7 +151,9 @@ def test_an_item_with_a_million_raters(spark: Any, tmp_path: Path) -> None:
         pl.Series(np.concatenate([np.zeros(n, dtype=np.int64), 1 + people[:5000] % 50])),
         np.concatenate([people % 5 + 1, people[:5000] % 3 + 1]),
     )
-    both(spark, rows, ShuffleNNN(theta=0.9, k=5), tmp_path / "out", 4, part_rows=400_000)
+    rows.frame().write_parquet(tmp_path / "rows.parquet")
+    there = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    both(spark, rows, ShuffleNNN(theta=0.9, k=5), tmp_path / "out", 4, part_rows=400_000, rows=there)
 
 
 def test_chunks_of_any_size_and_empty_partitions(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
