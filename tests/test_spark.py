@@ -142,6 +142,25 @@ def test_neighbourhoods_come_from_blocks_of_pairs(
     both(spark, fitting("shuffle-nnn"), how, tmp_path / "out", 4)
 
 
+def test_tokens_that_clash_or_name_somebody_are_drawn_again(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recveil.engines import distributed
+    from recveil.engines.table import table
+
+    bad, tried = ["5L", "user"], []
+
+    def unlucky(*wishes: Any) -> Any:
+        tried.append(1)
+        masked = distributed._rewrite(*wishes)
+        return masked.selectExpr("* except (token)", f"{bad.pop(0)} as token") if bad else masked
+
+    monkeypatch.setitem(distributed.REWRITES, "pseudonymise", unlucky)
+    distributed.release_table(table(frame(spark, clicks(20))), Pseudonymise(), tmp_path / "out")
+    assert len(tried) == 3
+    assert load(tmp_path / "out").data.n_users == clicks(20).n_users
+
+
 @pytest.mark.slow
 def test_an_item_with_a_million_raters(spark: Any, tmp_path: Path) -> None:
     n = 1_000_000
