@@ -14,10 +14,10 @@ from scipy import sparse
 
 from recveil.attacks.knowledge import learn
 from recveil.attacks.linkage import linkage
-from recveil.attacks.records import Records, records
 from recveil.data import Interactions, from_ids
-from recveil.kernels.similarity import index, nearest, reaches
+from recveil.kernels.record_search import index, nearest, reaches
 from recveil.measurement import Trial
+from recveil.views.records import Records, records
 
 TARGETS, MOST = 2000, 16
 RECORDS = 100_000

@@ -11,11 +11,11 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
-from recveil.advice import fitting
-from recveil.cache import Cache
-from recveil.compare import Plan, check, compare, measures
-from recveil.estimate import estimate
+from recveil.desk.cache import Cache
+from recveil.desk.compare import Plan, check, compare, measures
+from recveil.desk.estimate import estimate
 from recveil.formats import read
+from recveil.mechanisms.advice import fitting
 from recveil.report.html import html
 
 FIRST = ["pseudonymise", "random-ratings", "shuffle-nnn", "mbrw"]

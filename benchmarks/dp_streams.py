@@ -14,13 +14,20 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import publish, release
+from recveil.dp.noise import draw, gaussian
 from recveil.kernels.baskets import swap_items, walk
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import UNIT, DpStreams
-from recveil.noise import draw, gaussian
+from recveil.mechanisms.dp_streams.drawing import (
+    SOFTNESS,
+    cumulated,
+    cumulated_rows,
+    draw_lengths,
+    expected,
+    pair_counts,
+)
 from recveil.randomness import entropy
-from recveil.release import publish, release
-from recveil.streams import SOFTNESS, cumulated, cumulated_rows, draw_lengths, expected, pair_counts
 
 DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 

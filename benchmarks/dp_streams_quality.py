@@ -22,20 +22,20 @@ from scipy import sparse, stats
 
 from recveil.attacks.membership import membership
 from recveil.data import Floats, Interactions, from_ids
+from recveil.desk.release import publish
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import Trial
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.dp_streams.drawing import draw_streams, similarity
 from recveil.metrics.ranking import evaluate, relevant
 from recveil.randomness import seeded
 from recveil.recommenders.ease import EASE
 from recveil.recommenders.neighbours import ItemKNN, UserKNN
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model
-from recveil.release import publish
 from recveil.splits import QuerySplit, before_and_after, horizontal
-from recveil.streams import draw_streams, similarity
-from recveil.transitions import transitions
+from recveil.views.transitions import transitions
 
 DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 MODELS = {"ItemKNN": ItemKNN(k=15), "EASE": EASE(penalty=300, items=1000), "UserKNN": UserKNN(k=80)}

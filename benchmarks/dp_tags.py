@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recveil.assessment import contributions
 from recveil.data import Interactions, from_ids
+from recveil.desk.assess import contributions
+from recveil.desk.release import draw, publish, release
 from recveil.intervals import bootstrap_mean
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.metrics.tags import judge
 from recveil.randomness import entropy, seeded
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
-from recveil.release import draw, publish, release
 from recveil.splits import leave_one_post_out
-from recveil.triples import Tables, distinct, tables
+from recveil.views.triples import Tables, distinct, tables
 
 MODES = {
     "record, local": {},

@@ -21,7 +21,7 @@ ROWS = 1_000_000
 
 IMPORTS = """
 import numba, polars, pyarrow.parquet, scipy.sparse
-import recveil.bundle, recveil.catalogue, recveil.cli, recveil.mechanisms, recveil.splits, recveil.statistics
+import recveil.desk.bundle, recveil.catalogue, recveil.cli, recveil.mechanisms, recveil.splits, recveil.statistics
 """
 
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from recveil.cli.arguments import progress
-from recveil.columns import Columns, empty
 from recveil.data import Interactions
 from recveil.kernels.bits import pack
 from recveil.kernels.chacha import stream, word
@@ -32,6 +31,7 @@ from recveil.kernels.popcount import pair_counts
 from recveil.mechanisms.mask import Mask, flips, perturb
 from recveil.randomness import seeded
 from recveil.recommenders.mask import similar_items
+from recveil.views.bits import Columns, empty
 
 USERS, P = 60_000, 0.943
 

@@ -20,19 +20,20 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from recveil.bundle import save
 from recveil.data import Interactions, from_ids
+from recveil.desk.bundle import save
+from recveil.desk.release import release
 from recveil.kernels.alias import alias_tables, alias_walks
 from recveil.kernels.distinct import distinct
-from recveil.kernels.similarity import index, reaches
+from recveil.kernels.record_search import index, reaches
 from recveil.kernels.walks import Laws
-from recveil.laws import law
+from recveil.mechanisms.mbrw.laws import law
+from recveil.mechanisms.mbrw.walks import Seeds, memory_streams
+from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
-from recveil.release import release
-from recveil.spec import parse
 from recveil.splits import horizontal
-from recveil.transitions import transitions
-from recveil.walks import Seeds, memory_streams, walkable
+from recveil.views.transitions import transitions
+from recveil.views.walkable import walkable
 
 LAWS = Laws(np.empty(0), law("normal(3,2)", "m").cumulated(), law("normal(9,2)", "l").cumulated(), False)
 

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import release
+from recveil.mechanisms.spec import parse
 from recveil.metrics.ranking import evaluate, relevant
 from recveil.recommenders.neighbours import ItemKNN
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Ranker
-from recveil.release import release
 from recveil.samples import sample
-from recveil.spec import parse
 from recveil.splits import both
 
 USERS = 300

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import opendp.prelude as dp
 
-from recveil.noise import draw, gaussian, laplace
+from recveil.dp.noise import draw, gaussian, laplace
+from recveil.dp.sparse_noise import noisy_above
 from recveil.randomness import entropy
-from recveil.sparse_noise import noisy_above
 
 
 def rate(run: Callable[[int], object], n: int, repeats: int = 3) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Interactions, from_ids
-from recveil.engines import local
+from recveil.desk import local
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 from recveil.randomness import seeded
 

@@ -69,8 +69,8 @@ def world(name: str, folder: Path) -> tuple[Path, int]:
 
     data = folder / name.replace("?", "-").replace(",", "-")
     if not data.exists():
-        from recveil.engines.session import session
-        from recveil.engines.table import sample_frame
+        from recveil.spark.reading import sample_frame
+        from recveil.spark.session import session
 
         with session() as spark:
             sample_frame(spark, name).write.parquet(str(data))

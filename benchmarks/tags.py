@@ -21,11 +21,11 @@ from scipy import sparse
 
 from recveil.data import Codes, Interactions
 from recveil.formats import read
+from recveil.mechanisms.pritop.topics import gibbs
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import suggest
 from recveil.splits import leave_one_post_out
-from recveil.topics import gibbs
-from recveil.triples import Posts, distinct, posts, tables
+from recveil.views.triples import Posts, distinct, posts, tables
 
 N, REPEATS, SWEEPS, TOPICS = 10, 3, 100, 100
 

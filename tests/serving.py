@@ -16,11 +16,11 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the studio")
 from fastapi.testclient import TestClient
 
-from recveil.studio.app import create_app
-from recveil.studio.identity import digest
-from recveil.studio.store import open_store
-from recveil.studio.studio import Settings, Studio, open_studio
-from recveil.studio.writes import Stock, apply
+from recveil.web.advisor.app import create_app
+from recveil.web.advisor.identity import digest
+from recveil.web.advisor.store import open_store
+from recveil.web.advisor.studio import Settings, Studio, open_studio
+from recveil.web.advisor.writes import Stock, apply
 
 API = "/api/v1"
 ME = f"{API}/people/me"

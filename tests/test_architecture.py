@@ -37,7 +37,7 @@ FORBIDDEN = {
     "metrics": {"mechanisms", "mechanism", "attacks", "cli", "studio", "reproduce", "spec", "release"},
     "attacks": {"mechanisms", "mechanism", "metrics", "cli", "studio", "reproduce", "spec", "release"},
     "recommenders": {"mechanisms", "metrics", "attacks", "cli", "studio", "reproduce", "spec", "release"},
-    "report": {"mechanisms", "attacks", "cli", "studio", "reproduce"},
+    "report": {"attacks", "cli", "studio", "reproduce"},
 }
 BANNED_NAMES = {"utils", "core", "helpers", "base", "manager", "factory", "common", "misc"}
 

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from recveil.attacks.epsilon import judge, lower_bound
-from recveil.audit import audit, neighbours, person, toy
 from recveil.data import Interactions, from_ids
+from recveil.desk.audit import audit, neighbours, person, toy
+from recveil.dp.noise import draw, laplace
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.mechanism import Drawn, Public, Synthesis
 from recveil.mechanisms import MECHANISMS
-from recveil.noise import draw, laplace
 from recveil.randomness import Source
 
 

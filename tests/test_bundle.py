@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil import bundle
-from recveil.bundle import BrokenBundleError, load, save, save_map, verify
 from recveil.data import Interactions, from_ids
+from recveil.desk import bundle
+from recveil.desk.bundle import BrokenBundleError, load, save, save_map, verify
+from recveil.desk.release import Release, release
 from recveil.errors import RecveilError
 from recveil.mechanisms import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
-from recveil.release import Release, release
 
 
 def ratings() -> Interactions:

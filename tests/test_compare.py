@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recveil.advice import PURPOSE, advise, fitting
-from recveil.cache import Cache, fingerprint
-from recveil.compare import Plan, check, compare, measures, split
 from recveil.data import Interactions
+from recveil.desk.cache import Cache, fingerprint
+from recveil.desk.compare import Plan, check, compare, measures, split
+from recveil.desk.estimate import estimate
+from recveil.desk.measure import MEASURES
 from recveil.errors import RecveilError
-from recveil.estimate import estimate
 from recveil.measurement import trial
-from recveil.measures import MEASURES
 from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.advice import PURPOSE, advise, fitting
+from recveil.mechanisms.spec import parse
 from recveil.metrics.lift import lift
 from recveil.recommenders import RANKERS
 from recveil.samples import sample
-from recveil.spec import parse
 
 FEW = ("linkage", "lift", "ranking")
 
@@ -75,7 +75,7 @@ def test_a_second_run_finds_everything_in_the_cache(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("a release was made again")
 
-    monkeypatch.setattr("recveil.compare.release", never)
+    monkeypatch.setattr("recveil.desk.compare.release", never)
     steps: list[str] = []
     second = compare(films, ["pseudonymise"], plan, cache=Cache(tmp_path), step=steps.append)
     assert second.record() == first.record()

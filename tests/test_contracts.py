@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from recveil.data import Interactions, from_ids
-from recveil.engines import local
+from recveil.desk import local
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism, Public
 from recveil.mechanisms import MECHANISMS
-from recveil.release import release
-from recveil.spec import parse, text
+from recveil.mechanisms.spec import parse, text
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
 REQUIRED: dict[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recveil import denoise
+from recveil.dp import denoise
 
 
 def table(m: int, groups: int, strength: float, sigma: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recveil.attacks.epsilon import lower_bound
-from recveil.budget import epsilon_of, rho_of, variance
 from recveil.data import Interactions, from_ids
+from recveil.desk.published import drawing, load_statistics, save_statistics
+from recveil.desk.release import draw, publish, release
+from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.errors import RecveilError
 from recveil.kernels.baskets import Table, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
 from recveil.mechanism import Public
 from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams
+from recveil.mechanisms.dp_streams.drawing import Pairs, cumulated, cumulated_rows, pair_counts, similarity
+from recveil.mechanisms.dp_streams.pairs import FALSE, listed, places
+from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
-from recveil.release import draw, publish, release
-from recveil.sparse_pairs import FALSE, listed, places
-from recveil.spec import parse
-from recveil.statistics import drawing, load_statistics, save_statistics
-from recveil.streams import Pairs, cumulated, cumulated_rows, pair_counts, similarity
 
 N_ITEMS = 12
 baskets = st.lists(st.lists(st.integers(0, N_ITEMS - 1), max_size=30), min_size=1, max_size=6)

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import release
 from recveil.mechanisms.dp_streams import DpStreams
-from recveil.release import release
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 CATALOGUE = pl.Series(np.arange(5000))

@@ -17,23 +17,23 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recveil.attacks.epsilon import lower_bound
-from recveil.audit import audit
-from recveil.bundle import BrokenBundleError, load, save, verify
-from recveil.catalogue import Catalogue, read_catalogue
 from recveil.data import Interactions, from_ids
+from recveil.desk.audit import audit
+from recveil.desk.bundle import BrokenBundleError, load, save, verify
+from recveil.desk.catalogue import Catalogue, read_catalogue
+from recveil.desk.published import load_statistics, save_statistics
+from recveil.desk.release import draw as draw_again
+from recveil.desk.release import publish, release
+from recveil.dp.noise import draw, laplace
+from recveil.dp.posterior import posterior, posterior_list
 from recveil.errors import RecveilError
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Public
-from recveil.mechanisms.dp_post_tags import ONE, DpPostTags, candidates, respond
 from recveil.mechanisms.dp_tags import UNIT, DpTags, noisy_table, scale
-from recveil.noise import draw, laplace
-from recveil.posterior import posterior, posterior_list
+from recveil.mechanisms.dp_tags.posts import ONE, DpPostTags, candidates, respond
+from recveil.mechanisms.spec import parse, text
 from recveil.randomness import seeded
-from recveil.release import draw as draw_again
-from recveil.release import publish, release
 from recveil.samples import sample
-from recveil.spec import parse, text
-from recveil.statistics import load_statistics, save_statistics
 
 SIZES = (4, 6, 5)  # users, items, tags
 triples = st.lists(st.tuples(*(st.integers(0, n - 1) for n in SIZES)), min_size=2, max_size=40)
@@ -168,7 +168,7 @@ def test_posterior_does_not_depend_on_tiles(monkeypatch: pytest.MonkeyPatch) -> 
     noisy = np.random.default_rng(3).integers(-3, 9, (90, 30))
     weights = np.linspace(1, 50, 90), np.linspace(1, 9, 30)
     whole = posterior(noisy, *weights, laplace(2), 0.01)
-    monkeypatch.setattr("recveil.posterior._TILE", 100)
+    monkeypatch.setattr("recveil.dp.posterior._TILE", 100)
     assert (posterior(noisy, *weights, laplace(2), 0.01) != whole).nnz == 0
 
 
@@ -412,7 +412,7 @@ def test_recall_on_movielens(real_data: Path) -> None:
     from recveil.metrics.tags import judge
     from recveil.recommenders.tags import OWN_HISTORY, Mixture
     from recveil.splits import leave_one_post_out
-    from recveil.triples import distinct, tables
+    from recveil.views.triples import distinct, tables
 
     frame = pl.read_parquet(real_data / "hetrec-movielens" / "tags.parquet")
     data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"]))

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.bundle import save
+from recveil.desk.bundle import save
+from recveil.desk.release import release
 from recveil.mechanisms import Pseudonymise
-from recveil.release import release
 from recveil.samples import sample
 
 surprise = pytest.importorskip("surprise", reason="the extra measure is not installed")

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from recveil.data import from_ids
+from recveil.desk.release import release
 from recveil.formats import read
 from recveil.measurement import Trial, trial
+from recveil.mechanisms.spec import parse
 from recveil.metrics.hiding import charts, hiding, per_user, released_ratings
-from recveil.release import release
-from recveil.spec import parse
 
 
 def by_hand() -> Trial:

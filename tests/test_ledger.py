@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil import ledger
-from recveil.budget import rho_of
 from recveil.data import from_ids
+from recveil.desk import ledger
+from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
 
 SPEC = "dp-streams:epsilon=4,delta=1e-4"

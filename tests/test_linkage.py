@@ -14,12 +14,12 @@ from attacked import people, published
 
 from recveil.attacks.knowledge import learn
 from recveil.attacks.linkage import exposure, linkage
-from recveil.attacks.records import postings, records
 from recveil.attacks.truth import truth
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.kernels import linkage as kernel
 from recveil.measurement import Trial, trial
+from recveil.views.records import postings, records
 
 
 def profiles(data: Interactions) -> list[naive.Profile]:

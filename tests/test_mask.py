@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.columns import Columns, columns
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.kernels.bits import unpack
 from recveil.kernels.chacha import stream, word
@@ -19,9 +19,9 @@ from recveil.kernels.flips import flip_cells, flip_columns, flip_profiles, skip,
 from recveil.mechanism import Public
 from recveil.mechanisms import mask as room
 from recveil.mechanisms.mask import Mask, bit_epsilon, flips, perturb
+from recveil.mechanisms.spec import parse, text
 from recveil.randomness import seeded
-from recveil.release import release
-from recveil.spec import parse, text
+from recveil.views.bits import Columns, columns
 
 K = flips(0.8)
 

@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 from test_supports import crowd, packed
 
-from recveil.columns import Columns, columns
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats import read
-from recveil.kernels.similar import cosine_error, nearest
-from recveil.protection import choose_p, protection, similarity_error
+from recveil.kernels.item_cosines import cosine_error, nearest
+from recveil.mechanisms.mask.choose_p import choose_p, protection, similarity_error
 from recveil.randomness import seeded
 from recveil.recommenders.mask import overlap, similar_items, top_n, write_similar
-from recveil.supports import single_support
+from recveil.views.bits import Columns, columns
+from recveil.views.supports import single_support
 
 A = 0.0630466936
 

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.bundle import load, save
 from recveil.data import Interactions, from_ids
-from recveil.engines import local
+from recveil.desk import local
+from recveil.desk.bundle import load, save
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.formats import read
-from recveil.laws import law
+from recveil.mechanisms.mbrw.laws import law
+from recveil.mechanisms.spec import parse, text
 from recveil.metrics.sequences import row_correlations
-from recveil.release import release
-from recveil.spec import parse, text
 from recveil.splits import horizontal
-from recveil.transitions import transitions
+from recveil.views.transitions import transitions
 
 
 def shop(n_users: int = 200, seed: int = 0) -> Interactions:

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from attacked import people, published
 
-from recveil.assessment import assess
+from recveil.desk.assess import assess
+from recveil.desk.measure import MEASURES, measure_release, prepare, select
 from recveil.errors import RecveilError
-from recveil.measures import MEASURES, measure_release, prepare, select
 
 Run = Callable[..., Any]
 FILMS = "sample:films?users=200"

@@ -12,6 +12,7 @@ import pytest
 
 from recveil.clicks.profiles import clicks, disclosure
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.kernels.draws import laplace_per_group
@@ -19,9 +20,8 @@ from recveil.kernels.mdav import mdav
 from recveil.mechanism import Masking
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.microaggregation import Microaggregation
+from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
-from recveil.release import release
-from recveil.spec import parse
 
 
 def ratings(users: int, items: int, rows: int, seed: int) -> Interactions:

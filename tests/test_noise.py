@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recveil import noise
+from recveil.dp import noise
+from recveil.dp.noise import Law, bounds, draw, gaussian, laplace, settle
 from recveil.errors import RecveilError
 from recveil.kernels.discrete import BLOCK
-from recveil.noise import Law, bounds, draw, gaussian, laplace, settle
 from recveil.randomness import seeded
 
 LAWS = {

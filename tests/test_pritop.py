@@ -13,25 +13,25 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.audit import audit
 from recveil.data import Interactions, from_ids
+from recveil.desk.audit import audit
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.intervals import clopper_pearson
 from recveil.kernels.topics import divergence, draw_tags, draw_topics
 from recveil.measurement import trial
 from recveil.mechanism import Rows
 from recveil.mechanisms.pritop import PriTop, PrivateTopics
-from recveil.mechanisms.tag_suppression import TagSuppression
+from recveil.mechanisms.pritop.suppression import TagSuppression
+from recveil.mechanisms.pritop.topics import Topics, gibbs
+from recveil.mechanisms.spec import parse
 from recveil.metrics.tags import divergence as js
 from recveil.metrics.tags import judge, returned
 from recveil.randomness import seeded
 from recveil.recommenders.folkrank import FolkRank
-from recveil.release import release
 from recveil.samples import sample
-from recveil.spec import parse
 from recveil.splits import leave_one_post_out
-from recveil.topics import Topics, gibbs
-from recveil.triples import distinct
+from recveil.views.triples import distinct
 
 KEY = seeded(4).key()
 STARTS, KEYS = np.array([0, 3, 3, 9, 12]), np.array([4, 9, 2, 11], dtype=np.uint64)

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from recveil.data import Interactions, from_ids
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
-from recveil.release import release
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from recveil.clicks.profiles import clicks
 from recveil.data import from_ids
 from recveil.errors import RecveilError
 from recveil.formats import read
-from recveil.reproduce import click_experiments, click_noise
 from recveil.reproduce.claim import Claim
-from recveil.reproduce.click_theory import theory
 from recveil.reproduce.clicks import _zones, reproduce
+from recveil.reproduce.clicks import experiments as click_experiments
+from recveil.reproduce.clicks import noise as click_noise
+from recveil.reproduce.clicks.theory import theory
 
 FIGURE_4 = ["falls", "rises", "neither falls nor rises", "neither falls nor rises", "rises", "stays", "falls"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recveil.reproduce.pritop import SETS, reproduce
-from recveil.reproduce.pritop_experiments import Size
+from recveil.reproduce.pritop.experiments import Size
 from recveil.samples import sample
 
 SMALL = Size(topics=8, sweeps=10, loss_topics=(4, 8), loss_sweeps=10, epsilons=(0.1, 0.5, 1.0))

@@ -11,7 +11,7 @@ import pytest
 from recveil.formats import read
 from recveil.recommenders.bprfm import features
 from recveil.reproduce import shuffle_nnn
-from recveil.reproduce import shuffle_nnn_tables as tables
+from recveil.reproduce.shuffle_nnn import tables as tables
 from recveil.samples import sample
 
 

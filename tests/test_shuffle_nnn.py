@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from recveil.data import Interactions, from_ids, group
+from recveil.desk.release import Release, release
 from recveil.errors import RecveilError
 from recveil.kernels import neighbourhoods
 from recveil.kernels.shuffles import shuffle_per_group
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN, critical, reaches
+from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
-from recveil.release import Release, release
-from recveil.spec import parse
 
 SIMILARITIES = ("item-centred", "adjusted", "cosine", "binary")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recveil.kernels.similarity import HEAD, cosines, index, nearest, reaches
+from recveil.kernels.record_search import HEAD, cosines, index, nearest, reaches
 
 N_ITEMS = HEAD + 150
 

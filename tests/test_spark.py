@@ -12,17 +12,17 @@ import polars as pl
 import pytest
 from test_contracts import fitting, mechanism
 
-from recveil.bundle import load, verify
 from recveil.data import Interactions, from_ids
-from recveil.engines import session as sessions
+from recveil.desk.bundle import load, verify
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
-from recveil.release import release
-from recveil.spec import parse, text
+from recveil.mechanisms.spec import parse, text
+from recveil.spark import session as sessions
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = pytest.mark.spark
@@ -60,8 +60,8 @@ def both(
     **wishes: Any,
 ) -> None:
     """Release locally and on Spark (the same `rows`), and compare all that is released and said."""
-    from recveil.engines.distributed import release_table
-    from recveil.engines.table import table
+    from recveil.spark.reading import table
+    from recveil.spark.release import release_table
 
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     wanted = release(data, how, seed=11, **wishes)
@@ -92,7 +92,7 @@ def test_the_same_rows_in_any_partitions(spark: Any, name: str, tmp_path: Path) 
 
 
 def test_rows_of_a_public_list_of_users_are_not_for_spark() -> None:
-    from recveil.engines.distributed import runs
+    from recveil.spark.release import runs
 
     runs(parse("dp-tags:epsilon=1"))
     with pytest.raises(RecveilError, match="dp-tags with tables of users does not run on Spark"):
@@ -118,7 +118,7 @@ def clicks(users: int = 60) -> Interactions:
 
 @pytest.mark.parametrize("how", [MBRW(theta=0.7), MBRW(k=90, theta=0.6, redraw=True)], ids=["left out", "drawn again"])
 def test_theta_is_a_join(spark: Any, how: MBRW, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil.engines import similar
+    from recveil.spark import similar
 
     monkeypatch.setattr(similar, "CELLS", 60)  # several blocks, some of them for one length
     both(spark, clicks(), how, tmp_path / "out", 3)
@@ -135,7 +135,7 @@ def test_theta_among_streams_of_one_length(spark: Any, tmp_path: Path) -> None:
 def test_neighbourhoods_come_from_blocks_of_pairs(
     spark: Any, similarity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recveil.engines import neighbours
+    from recveil.spark import neighbours
 
     monkeypatch.setattr(neighbours, "BLOCK", 7)
     how = ShuffleNNN(theta=0.2, k=3, similarity=similarity)
@@ -145,8 +145,8 @@ def test_neighbourhoods_come_from_blocks_of_pairs(
 def test_tokens_that_clash_or_name_somebody_are_drawn_again(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recveil.engines import distributed
-    from recveil.engines.table import table
+    from recveil.spark import release as distributed
+    from recveil.spark.reading import table
 
     bad, tried = ["5L", "user"], []
 
@@ -176,8 +176,8 @@ def test_an_item_with_a_million_raters(spark: Any, tmp_path: Path) -> None:
 
 
 def test_chunks_of_any_size_and_empty_partitions(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil.engines import distributed
-    from recveil.engines import spark as engine
+    from recveil.spark import chunks as engine
+    from recveil.spark import release as distributed
 
     monkeypatch.setattr(engine, "CHUNK_ROWS", 7)
     monkeypatch.setattr(distributed, "CHUNK_ROWS", 7)
@@ -229,8 +229,8 @@ def _flat(found: dict[str, Any], at: str = "") -> dict[str, Any]:
 
 def test_a_release_is_measured_alike(spark: Any, recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Everyone is a target, so hiding is the same number; a search in chunks finds what one in one place finds."""
-    from recveil.engines import attacks
-    from recveil.engines.table import here, read_bundle, table
+    from recveil.spark import measure as attacks
+    from recveil.spark.reading import here, read_bundle, table
 
     data = fitting("random-ratings")
     data.frame().write_parquet("data.parquet")
@@ -261,7 +261,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_tables_are_named(spark: Any, case: str) -> None:
-    from recveil.engines.table import read_table
+    from recveil.spark.reading import read_table
 
     columns, where, says = BAD[case]
     spark.createDataFrame(pl.DataFrame(columns).to_arrow()).where(where).createOrReplaceTempView("bad")
@@ -270,9 +270,9 @@ def test_bad_tables_are_named(spark: Any, case: str) -> None:
 
 
 def test_what_an_executor_says_is_one_line_and_nothing_is_published(spark: Any, tmp_path: Path) -> None:
-    from recveil.engines.distributed import release_table
-    from recveil.engines.session import one_line
-    from recveil.engines.table import read_table, table
+    from recveil.spark.reading import read_table, table
+    from recveil.spark.release import release_table
+    from recveil.spark.session import one_line
 
     data = table(frame(spark, from_ids(pl.Series([1, 1, 2]), pl.Series([5, 5, 6]), np.ones(3), np.arange(3))))
     twice = type(data)(data.frame, type(data.layout)(data.layout.items, None, "user", "error"), data.specimen)
@@ -284,9 +284,9 @@ def test_what_an_executor_says_is_one_line_and_nothing_is_published(spark: Any, 
 
 
 def test_a_failed_write_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil import bundle
-    from recveil.engines.distributed import release_table
-    from recveil.engines.table import table
+    from recveil.desk import bundle
+    from recveil.spark.reading import table
+    from recveil.spark.release import release_table
 
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
@@ -298,8 +298,8 @@ def test_a_failed_write_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: 
 
 
 def test_parts_are_bound_to_their_manifest(spark: Any, tmp_path: Path) -> None:
-    from recveil.engines.distributed import release_table
-    from recveil.engines.table import table
+    from recveil.spark.reading import table
+    from recveil.spark.release import release_table
 
     release_table(table(frame(spark, clicks())), Pseudonymise(), tmp_path / "out", part_rows=100)
     parts = sorted((tmp_path / "out" / "data").iterdir())

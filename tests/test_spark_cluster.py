@@ -17,12 +17,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from recveil.bundle import load
-from recveil.engines.session import _check_java
+from recveil.desk.bundle import load
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanisms.random_ratings import RandomRatings
-from recveil.release import release
 from recveil.samples import sample
+from recveil.spark.session import _check_java
 
 pyspark = pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = pytest.mark.spark
@@ -98,7 +98,7 @@ def test_a_master_that_does_not_answer_is_given_up() -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         url = f"spark://127.0.0.1:{silent.getsockname()[1]}"
-        code = f"from recveil.engines import session as s; s.ANSWER = 2.0; s.session({url!r}).__enter__()"
+        code = f"from recveil.spark import session as s; s.ANSWER = 2.0; s.session({url!r}).__enter__()"
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
         )

@@ -13,8 +13,8 @@ import pytest
 from test_contracts import fitting
 from test_spark import frame, spark  # noqa: F401  (a fixture)
 
-from recveil.bundle import load
 from recveil.data import from_ids
+from recveil.desk.bundle import load
 from recveil.errors import RecveilError
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
@@ -43,8 +43,8 @@ def test_popularity_is_that_of_the_local_engine_and_needs_no_map(recveil: Callab
 
 def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: Any) -> None:  # noqa: F811
     """A person's rarest item finds her among those who have it: of all people, though few are targets."""
-    from recveil.engines import attacks
-    from recveil.engines.table import here, read_bundle, table
+    from recveil.spark import measure as attacks
+    from recveil.spark.reading import here, read_bundle, table
 
     item = np.repeat(np.arange(30), np.arange(30) + 5)  # item i has i + 5 people
     user = np.concatenate([np.arange(i + 5) for i in range(30)])
@@ -140,10 +140,10 @@ def test_a_failed_write_leaves_the_lake_as_it_was(
     force: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from recveil import bundle
-    from recveil.engines.distributed import release_table
-    from recveil.engines.lake import Lake
-    from recveil.engines.table import table
+    from recveil.desk import bundle
+    from recveil.spark.lake import Lake
+    from recveil.spark.reading import table
+    from recveil.spark.release import release_table
 
     data, out = table(frame(spark, fitting("random-ratings"))), Lake(spark, f"file://{tmp_path}/out")
     if force:
@@ -163,7 +163,7 @@ def test_a_failed_write_leaves_the_lake_as_it_was(
 def test_without_a_bundle_nobody_is_held_out(
     recveil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recveil import bundle
+    from recveil.desk import bundle
 
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")

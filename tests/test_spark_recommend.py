@@ -14,11 +14,11 @@ import pytest
 from test_dp_streams import camps
 from test_spark import frame, spark  # noqa: F401  (a fixture)
 
-from recveil.columns import columns
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.mechanisms.mask import Mask, perturb
 from recveil.recommenders.mask import lists, similar_items
+from recveil.views.bits import columns
 
 pytestmark = pytest.mark.spark
 
@@ -43,8 +43,8 @@ def test_similar_items_come_from_blocks_of_pairs(
     block: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from recveil.engines import supports
-    from recveil.engines.table import table
+    from recveil.spark import supports
+    from recveil.spark.reading import table
 
     monkeypatch.setattr(supports, "BLOCK", block)
     monkeypatch.setattr(supports, "USERS", 13)  # with one block of items, people are shared out
@@ -126,10 +126,10 @@ def test_a_place_that_is_taken_is_left_alone(recveil: Callable[..., Any], tmp_pa
 
 
 def test_what_fails_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    from recveil.engines import lists as engine
-    from recveil.engines.session import one_line
-    from recveil.engines.table import table
-    from recveil.places import Folder
+    from recveil.desk.places import Folder
+    from recveil.spark import lists as engine
+    from recveil.spark.reading import table
+    from recveil.spark.session import one_line
 
     similar = similar_items(columns(people()), minsup=0)
     rows, place = table(frame(spark, people(), 4)), Folder(tmp_path / "lists")

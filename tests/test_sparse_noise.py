@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recveil.noise import Law, draw, gaussian, laplace, word_stream
+from recveil.dp.noise import Law, draw, gaussian, laplace, word_stream
+from recveil.dp.sparse_noise import binomial, exceeding, noisy_above
 from recveil.randomness import seeded
-from recveil.sparse_noise import binomial, exceeding, noisy_above
 
 CASES = {"gaussian": (gaussian(400), 50), "laplace": (laplace(Fraction(17, 2)), 40), "zero": (gaussian(3), 0)}
 every = pytest.mark.parametrize(("law", "threshold"), CASES.values(), ids=CASES)

@@ -5,7 +5,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.random_ratings import RandomRatings
-from recveil.spec import parse, text
+from recveil.mechanisms.spec import parse, text
 
 
 def test_a_spec_and_back() -> None:

@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from serving import ADMIN, API, ITEMS, ME, click, join
 from sqlalchemy import select, update
 
-from recveil.studio import schema
-from recveil.studio.store import YEAR, now, reading, recount
-from recveil.studio.studio import Studio
+from recveil.web.advisor import schema
+from recveil.web.advisor.store import YEAR, now, reading, recount
+from recveil.web.advisor.studio import Studio
 
 
 def stored(studio: Studio, table: str) -> list[tuple[object, ...]]:

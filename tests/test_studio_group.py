@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import serving  # noqa: F401  (skips where the extra is missing)
 
-from recveil.studio import group
-from recveil.studio.group import GroupCommit
-from recveil.studio.problems import Problem
-from recveil.studio.writes import Answer, Undo, Write
+from recveil.web.advisor import group
+from recveil.web.advisor.group import GroupCommit
+from recveil.web.advisor.problems import Problem
+from recveil.web.advisor.writes import Answer, Undo, Write
 
 WRITES = [Undo(b"token", str(n)) for n in range(9)]
 

@@ -94,7 +94,7 @@ def test_words(visit: Visit) -> None:
 def test_one_palette() -> None:
     """The advisor has the colours of the report page."""
     known = set(re.findall(r"#[0-9a-f]{6}\b", files("recveil.report").joinpath("style.css").read_text("utf-8")))
-    static = files("recveil.studio").joinpath("static")
+    static = files("recveil.web.advisor").joinpath("static")
     for name in ("app.css", "click-advisor-style.js"):
         assert set(re.findall(r"#[0-9a-f]{6}\b", static.joinpath(name).read_text("utf-8"))) <= known
 

@@ -11,11 +11,11 @@ from serving import API, ME, click, client_of, join, opened
 
 from recveil.clicks.profiles import Clicks, clicks
 from recveil.data import from_ids
-from recveil.studio import recommending
-from recveil.studio.loading import load
-from recveil.studio.recommending import NEIGHBOURS, RANK, Model, fit, recommend
-from recveil.studio.store import open_store
-from recveil.studio.studio import Settings, open_studio
+from recveil.web.advisor import recommending
+from recveil.web.advisor.loading import load
+from recveil.web.advisor.recommending import NEIGHBOURS, RANK, Model, fit, recommend
+from recveil.web.advisor.store import open_store
+from recveil.web.advisor.studio import Settings, open_studio
 
 
 def two_tastes(people: int = 80, items: int = 60, seed: int = 1) -> Clicks:

@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 from serving import API, ME, click, client_of, join, opened
 
-from recveil.studio.identity import COOKIE
-from recveil.studio.limits import REMEMBERED, RateLimit
-from recveil.studio.problems import Problem
+from recveil.web.advisor.identity import COOKIE
+from recveil.web.advisor.limits import REMEMBERED, RateLimit
+from recveil.web.advisor.problems import Problem
 
 BROWSER = {"X-Recveil-Request": "1"}
 

@@ -14,8 +14,8 @@ import pytest
 from serving import API, ME, running
 
 from recveil.cli.serve import _admin_token
-from recveil.studio.store import connect, reading, recount
-from recveil.studio.titles import read_titles
+from recveil.web.advisor.store import connect, reading, recount
+from recveil.web.advisor.titles import read_titles
 
 FILMS = "sample:films?users=60,items=50"
 FAST = ("--rate", "100000", "--accounts", "100000")

@@ -18,13 +18,13 @@ from sqlalchemy import Engine, func, select
 from recveil.clicks.profiles import clicks as signed
 from recveil.data import from_ids
 from recveil.errors import RecveilError
-from recveil.studio import schema, store
-from recveil.studio.loading import load
-from recveil.studio.problems import Problem
-from recveil.studio.publication import publish, snapshot
-from recveil.studio.store import connect, open_store, reading, recount
-from recveil.studio.studio import Studio
-from recveil.studio.writes import REMEMBER, Answer, Click, Erase, Forget, Join, Stock, Undo, Write, apply
+from recveil.web.advisor import schema, store
+from recveil.web.advisor.loading import load
+from recveil.web.advisor.problems import Problem
+from recveil.web.advisor.publication import publish, snapshot
+from recveil.web.advisor.store import connect, open_store, reading, recount
+from recveil.web.advisor.studio import Studio
+from recveil.web.advisor.writes import REMEMBER, Answer, Click, Erase, Forget, Join, Stock, Undo, Write, apply
 
 TOKENS = [bytes([n]) * 32 for n in range(4)]
 

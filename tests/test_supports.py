@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.columns import Columns, columns, empty
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats import read, write
-from recveil.itemsets import association_rules, frequent_itemsets
 from recveil.kernels.chacha import stream
 from recveil.kernels.flips import flip_cells, skip_table
 from recveil.kernels.popcount import add_counts, ones_histograms, pair_counts, pattern_counts, stripe_counts
 from recveil.mechanisms.mask import flips
 from recveil.randomness import seeded
-from recveil.supports import (
+from recveil.views.bits import Columns, columns, empty
+from recveil.views.itemsets import association_rules, frequent_itemsets
+from recveil.views.supports import (
     inverse,
     itemset_support,
     noise,

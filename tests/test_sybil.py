@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recveil.attacks.records import records
 from recveil.attacks.sybil import attack, most_liked, sybil
 from recveil.data import from_ids
 from recveil.measurement import Trial
+from recveil.views.records import records
 
 
 @pytest.mark.kernel

@@ -25,7 +25,7 @@ from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
 from recveil.samples import sample
 from recveil.splits import horizontal, leave_one_post_out
-from recveil.triples import Tables, distinct, folded, posts, tables
+from recveil.views.triples import Tables, distinct, folded, posts, tables
 
 
 def tagged(rows: list[tuple[int, int, str]]) -> Interactions:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.measurement import Measurement, trial
+from recveil.mechanisms.spec import parse
 from recveil.metrics.challenge import beside, challenge
 from recveil.recommenders import RATERS
-from recveil.release import release
 from recveil.samples import sample
-from recveil.spec import parse
 from recveil.tuning import TUNERS
 from recveil.tuning.bounds import Bound, parse_bound, tune_bound
 

@@ -11,17 +11,18 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
-from recveil import walks
 from recveil.data import Interactions, from_ids
 from recveil.kernels.distinct import distinct
 from recveil.kernels.walks import Laws
-from recveil.laws import law
 from recveil.mechanisms.mbrw import seeded_by
+from recveil.mechanisms.mbrw.laws import law
+from recveil.mechanisms.mbrw.walks import Seeds, cvs_walks, memory_streams
 from recveil.metrics.relevance import next_item_probability
 from recveil.randomness import seeded
 from recveil.splits import vertical
-from recveil.transitions import stationary, transitions
-from recveil.walks import Seeds, cvs_walks, memory_streams, walkable
+from recveil.views import walkable as graphs
+from recveil.views.transitions import stationary, transitions
+from recveil.views.walkable import BLOCKS, walkable
 
 ALPHA = 1e-3  # of every chi-square test here, fixed before any was run
 
@@ -46,13 +47,13 @@ def laws(end: str, memory: str, hops: str, lengths: Any = None) -> Laws:
     return Laws(first, *tables, hops == "empirical")
 
 
-def in_ranks(data: Interactions, over: walks.Walkable) -> tuple[Any, Any, Any]:
+def in_ranks(data: Interactions, over: graphs.Walkable) -> tuple[Any, Any, Any]:
     """DS and CVS as lists over ranks, and the blocks."""
     moves = transitions(data)
     DS, CVS = (m.toarray()[np.ix_(over.code, over.code)] for m in (moves.ds, moves.cvs))
     mass = np.cumsum(DS.sum(axis=0))
-    blocks: list[list[int]] = [[] for _ in range(walks.BLOCKS)]
-    cuts = [int(np.argmax(mass >= mass[-1] * b / walks.BLOCKS)) for b in range(1, walks.BLOCKS)]
+    blocks: list[list[int]] = [[] for _ in range(BLOCKS)]
+    cuts = [int(np.argmax(mass >= mass[-1] * b / BLOCKS)) for b in range(1, BLOCKS)]
     for x in range(len(mass)):
         blocks[sum(x > cut for cut in cuts)].append(x)
     return DS.tolist(), CVS.tolist(), blocks
@@ -74,8 +75,8 @@ def test_streams_equal_their_twin(
     end: str, memory: str, hops: str, repeats: bool, sliding: bool, dense: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not dense:
-        monkeypatch.setattr(walks, "DENSE_ITEMS", 0)
-        monkeypatch.setattr(walks, "_dense_columns", lambda cvs: 3)  # noqa: ARG005
+        monkeypatch.setattr(graphs, "DENSE_ITEMS", 0)
+        monkeypatch.setattr(graphs, "_dense_columns", lambda cvs: 3)  # noqa: ARG005
     data = clickstreams()
     over = walkable(transitions(data))
     assert over.graph.head.shape[1] == (data.n_items if dense else 3)
@@ -102,7 +103,7 @@ def test_the_next_two_items_have_the_law_of_the_definition(
     sliding: bool, repeats: bool, dense: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not dense:
-        monkeypatch.setattr(walks, "DENSE_ITEMS", 0)
+        monkeypatch.setattr(graphs, "DENSE_ITEMS", 0)
     data = clickstreams(300, seed=1)
     moves = transitions(data)
     over = walkable(moves)
@@ -209,8 +210,8 @@ def test_the_probability_of_the_relevant_next_item_equals_its_twin(
     cut: float, dense: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not dense:
-        monkeypatch.setattr(walks, "DENSE_ITEMS", 0)
-        monkeypatch.setattr(walks, "_dense_columns", lambda cvs: 3)  # noqa: ARG005
+        monkeypatch.setattr(graphs, "DENSE_ITEMS", 0)
+        monkeypatch.setattr(graphs, "_dense_columns", lambda cvs: 3)  # noqa: ARG005
     data = clickstreams(40)
     moves = transitions(vertical(data, cut).train)  # partial knowledge: zero products and empty rows occur
     found = next_item_probability(moves, data, cut, most=4)

@@ -6,39 +6,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recveil.assessment import assess
-    from recveil.bundle import Bundle, load, save, verify
     from recveil.data import Interactions, concat
+    from recveil.desk.assess import assess
+    from recveil.desk.bundle import Bundle, load, save, verify
+    from recveil.desk.inspect import inspect
+    from recveil.desk.measure import measure_release
+    from recveil.desk.release import Release, release
     from recveil.errors import RecveilError
     from recveil.formats import deduplicate, from_csr, from_frame, read, write
     from recveil.guarantee import Guarantee, compose
-    from recveil.inspection import inspect
     from recveil.measurement import Measurement, Trial, measure, trial
-    from recveil.measures import measure_release
     from recveil.mechanism import Masking, Mechanism, Synthesis
-    from recveil.protection import choose_p
-    from recveil.release import Release, release
+    from recveil.mechanisms.mask.choose_p import choose_p
+    from recveil.mechanisms.spec import parse
     from recveil.samples import sample
-    from recveil.spec import parse
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that the command line starts at once.
 _ROOMS = {
-    "assessment": ("assess",),
-    "bundle": ("Bundle", "load", "save", "verify"),
+    "desk.assess": ("assess",),
+    "desk.bundle": ("Bundle", "load", "save", "verify"),
     "data": ("Interactions", "concat"),
     "errors": ("RecveilError",),
     "formats": ("deduplicate", "from_csr", "from_frame", "read", "write"),
     "guarantee": ("Guarantee", "compose"),
-    "inspection": ("inspect",),
+    "desk.inspect": ("inspect",),
     "measurement": ("Measurement", "Trial", "measure", "trial"),
-    "measures": ("measure_release",),
+    "desk.measure": ("measure_release",),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
-    "protection": ("choose_p",),
-    "release": ("Release", "release"),
+    "mechanisms.mask.choose_p": ("choose_p",),
+    "desk.release": ("Release", "release"),
     "samples": ("sample",),
-    "spec": ("parse",),
+    "mechanisms.spec": ("parse",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.records import Records, last_of_pairs
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
+from recveil.views.records import Records, last_of_pairs
 
 Choice = Literal["random", "rare", "consecutive"]
 

@@ -15,15 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
-from recveil.attacks.records import Postings, Records, postings, records
 from recveil.attacks.truth import Truth, closest, truth
 from recveil.attacks.verdict import measured
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.intervals import share
 from recveil.kernels import linkage as kernel
-from recveil.kernels.similarity import cosines
+from recveil.kernels.record_search import cosines
 from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.views.records import Postings, Records, postings, records
 
 Attacker = Literal["intersection", "score"]
 ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")

@@ -12,12 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.records import Records, records
 from recveil.attacks.verdict import measured
 from recveil.errors import unknown
 from recveil.intervals import Estimate, bootstrap_groups, wilson
-from recveil.kernels.similarity import index, nearest
+from recveil.kernels.record_search import index, nearest
 from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.views.records import Records, records
 
 Score = Literal["distance", "density"]
 Scores = NDArray[np.float64]

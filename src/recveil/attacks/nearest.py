@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.records import Records, records
 from recveil.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean, share
-from recveil.kernels import similarity
+from recveil.kernels import record_search as similarity
 from recveil.measurement import Measurement, Trial
+from recveil.views.records import Records, records
 
 _NOTE = "similarity, not privacy: to be read beside the control, people who are not in the data"
 _SHUFFLES = 5

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from recveil.attacks.records import Records, records
 from recveil.attacks.truth import Truth, truth
 from recveil.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.views.records import Records, records
 
 Guess = Callable[[int], NDArray[np.float64]]  # of a released record: a score for every item
 _VALUES = 20  # finer scales are cut into so many steps

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
-from recveil.attacks.records import Records, postings, records
 from recveil.attacks.verdict import measured
 from recveil.data import Interactions
 from recveil.errors import unknown
 from recveil.intervals import bootstrap_mean
 from recveil.kernels.sybil import recommended
 from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.views.records import Records, postings, records
 
 Similarity = Literal["cosine", "agreement"]
 

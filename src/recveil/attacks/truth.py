@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.records import Records
 from recveil.data import Codes, group
-from recveil.kernels.similarity import index, nearest
+from recveil.kernels.record_search import index, nearest
+from recveil.views.records import Records
 
 How = Literal["map", "sets", "closest"]
 

@@ -43,7 +43,7 @@ def read_data(data: str, columns: str | None = None, fold_tags: bool = False) ->
 
         rows = read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
     if fold_tags:
-        from recveil.triples import folded
+        from recveil.views.triples import folded
 
         rows = folded(rows)
     return rows

@@ -28,8 +28,8 @@ def assess(
     levels = tuple(numbers(known)) if known else None
     import secrets
 
-    from recveil.advice import advise
-    from recveil.assessment import assess as look
+    from recveil.desk.assess import assess as look
+    from recveil.mechanisms.advice import advise
 
     rows = read_data(data, columns)
     found = look(rows, seed=secrets.randbits(63) if seed is None else seed, known=levels)

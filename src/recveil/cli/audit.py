@@ -24,8 +24,8 @@ def audit(
 
     Example: recveil audit dp-streams:epsilon=1,delta=1e-6 --runs 500
     """
-    from recveil.audit import audit as judge
-    from recveil.spec import parse
+    from recveil.desk.audit import audit as judge
+    from recveil.mechanisms.spec import parse
 
     mechanism = parse(spec)
     rows = read_data(data, columns) if data else None

@@ -82,11 +82,11 @@ def _on_spark(
     users: str | None,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     from recveil.clicks.summary import item_rows
-    from recveil.engines.clicks import people_table, summary_table
-    from recveil.engines.lake import place, write_parts
-    from recveil.engines.session import session
-    from recveil.engines.table import read_table
-    from recveil.places import vacant, whole
+    from recveil.desk.places import vacant, whole
+    from recveil.spark.clicks import people_table, summary_table
+    from recveil.spark.lake import place, write_parts
+    from recveil.spark.reading import read_table
+    from recveil.spark.session import session
 
     with session(master) as spark:
         people = place(spark, users) if users else None

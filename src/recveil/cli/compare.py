@@ -44,10 +44,10 @@ def compare(
         raise RecveilError(f"{out} is a folder; name a file for the report")
     if out or figures:
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
-    from recveil.cache import Cache, user_cache
-    from recveil.compare import Plan, check, measures
-    from recveil.compare import compare as run
-    from recveil.estimate import estimate
+    from recveil.desk.cache import Cache, user_cache
+    from recveil.desk.compare import Plan, check, measures
+    from recveil.desk.compare import compare as run
+    from recveil.desk.estimate import estimate
     from recveil.report.text import text
 
     plan = Plan(seed or 0, holdout, splits, quick, tuple(only.split(",")) if only else None)

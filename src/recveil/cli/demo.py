@@ -23,16 +23,16 @@ def demo(
 
     Example: recveil demo -o demo
     """
-    from recveil.advice import fitting
-    from recveil.assessment import assess
-    from recveil.bundle import load, save
-    from recveil.cache import user_cache
     from recveil.cli.compare import words_of, write
-    from recveil.compare import Plan, compare, measures
-    from recveil.release import release
+    from recveil.desk.assess import assess
+    from recveil.desk.bundle import load, save
+    from recveil.desk.cache import user_cache
+    from recveil.desk.compare import Plan, compare, measures
+    from recveil.desk.release import release
+    from recveil.mechanisms.advice import fitting
+    from recveil.mechanisms.spec import parse
     from recveil.report.text import text
     from recveil.samples import sample
-    from recveil.spec import parse
 
     begin = perf_counter()
     folder = Path(out)

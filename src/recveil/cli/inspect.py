@@ -12,7 +12,7 @@ def inspect(data: Data, columns: Columns = None, as_json: Json = False, seed: Se
 
     Example: recveil inspect ratings.csv
     """
-    from recveil.inspection import inspect as look
+    from recveil.desk.inspect import inspect as look
 
     found = look(read_data(data, columns))
     answer(found, _lines(found), as_json)

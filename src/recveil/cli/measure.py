@@ -10,7 +10,7 @@ from recveil.cli.arguments import Columns, Data, Engine, FoldTags, Json, Master,
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
-    from recveil.measures import Findings
+    from recveil.desk.measure import Findings
 
 
 def measure(
@@ -48,9 +48,9 @@ def measure(
     levels = numbers(known) if known else None
     import secrets
 
-    from recveil.bundle import load
-    from recveil.engines.lake import of_this_machine
-    from recveil.measures import measure_release, read_map, select
+    from recveil.desk.bundle import load
+    from recveil.desk.measure import measure_release, read_map, select
+    from recveil.spark.lake import of_this_machine
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
     if engine not in ("local", "spark"):
@@ -93,11 +93,11 @@ def _on_spark(
     seed: int,
     wishes: dict[str, Any],
 ) -> tuple[str, Findings]:
-    from recveil.bundle import verify
-    from recveil.engines.attacks import MEASURED, measure_table
-    from recveil.engines.lake import place
-    from recveil.engines.session import session
-    from recveil.engines.table import here, read_bundle, read_table
+    from recveil.desk.bundle import verify
+    from recveil.spark.lake import place
+    from recveil.spark.measure import MEASURED, measure_table
+    from recveil.spark.reading import here, read_bundle, read_table
+    from recveil.spark.session import session
 
     for name in names or ():
         if name not in MEASURED:

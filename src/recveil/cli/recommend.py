@@ -27,12 +27,12 @@ from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
-    from recveil.engines.spark import Table
+    from recveil.desk.release import Published
     from recveil.mechanism import Mechanism
     from recveil.mechanisms.dp_streams import DpStreams
     from recveil.mechanisms.mask import Mask
     from recveil.recommenders.mask import Lists, Similar
-    from recveil.release import Published
+    from recveil.spark.chunks import Table
 
 _CHOICES = {"score": ("max", "sum"), "history": ("real", "perturbed"), "engine": ("local", "spark")}
 _CELLS = 40_000_000  # of similar-item lists held at a time
@@ -93,10 +93,10 @@ def recommend(
         raise RecveilError(f"--top must be at least 1, not {top}")
     if minsup is not None and not minsup >= 0:
         raise RecveilError(f"--minsup must not be negative, not {minsup:g}")
-    from recveil.spec import parse
+    from recveil.mechanisms.spec import parse
 
     if statistics:
-        from recveil.statistics import drawing, load_statistics
+        from recveil.desk.published import drawing, load_statistics
 
         published = drawing(load_statistics(statistics), with_)
     else:
@@ -136,11 +136,11 @@ def _on_spark(
     as_json: bool,
 ) -> None:
     """Lists are made and written by the executors; users never come here."""
-    from recveil.engines.lake import place
-    from recveil.engines.lists import write_lists
-    from recveil.engines.session import session
-    from recveil.engines.table import read_table
-    from recveil.places import vacant
+    from recveil.desk.places import vacant
+    from recveil.spark.lake import place
+    from recveil.spark.lists import write_lists
+    from recveil.spark.reading import read_table
+    from recveil.spark.session import session
 
     if not out:
         raise RecveilError("on Spark the lists are written by the executors; name a new directory with -o DIR")
@@ -181,10 +181,10 @@ def _tell(how: dict[str, Any], short: int, top: int) -> None:
 def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
     import numpy as np
 
-    from recveil.columns import columns
+    from recveil.desk.release import release
     from recveil.mechanisms.mask import Mask, perturb
     from recveil.recommenders.mask import similar_items
-    from recveil.release import release
+    from recveil.views.bits import columns
 
     assert isinstance(mechanism, Mask)
     if wish.history == "real":
@@ -202,8 +202,8 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned
 
 
 def _mask_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
-    from recveil.engines.supports import perturb_table, similar_table
     from recveil.mechanisms.mask import Mask
+    from recveil.spark.supports import perturb_table, similar_table
 
     assert isinstance(mechanism, Mask)
     perturbed = perturb_table(data, mechanism, wish.seed)
@@ -218,8 +218,8 @@ def _longest(wish: Wish, history: int, items: int) -> int:
 
 
 def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
+    from recveil.mechanisms.spec import text
     from recveil.recommenders.mask import lists, write_similar
-    from recveil.spec import text
 
     if wish.similar:
         write_similar(similar, wish.similar)
@@ -232,7 +232,7 @@ def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
 
 
 def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
-    from recveil.catalogue import Catalogue
+    from recveil.desk.catalogue import Catalogue
     from recveil.mechanisms.dp_streams import DpStreams
 
     assert isinstance(mechanism, DpStreams)
@@ -242,8 +242,8 @@ def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[L
 
 
 def _dp_streams_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
-    from recveil.engines.table import over_catalogue
     from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.spark.reading import over_catalogue
 
     assert isinstance(mechanism, DpStreams)
     published = wish.published or _published_table(data, mechanism, wish)
@@ -252,9 +252,9 @@ def _dp_streams_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
 
 def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: Wish) -> Learned:
     """`items`: the public catalogue, as ids of the data."""
-    from recveil.spec import text
-    from recveil.statistics import spent
-    from recveil.streams import lists, similarity
+    from recveil.desk.published import spent
+    from recveil.mechanisms.dp_streams.drawing import lists, similarity
+    from recveil.mechanisms.spec import text
 
     tables = mechanism.tables(published.rounds)
     if not wish.published:
@@ -265,10 +265,10 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
 
 def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
     """Noisy tables over the public catalogue, or over the observed items where none was given."""
-    from recveil.catalogue import read_catalogue
+    from recveil.desk.catalogue import read_catalogue
+    from recveil.desk.release import publish
     from recveil.mechanism import Public
     from recveil.randomness import source
-    from recveil.release import publish
 
     data = data.compact()
     if wish.catalogue:
@@ -283,12 +283,12 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Publishe
 
 def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published:
     """The same of a table, whose rows the executors count."""
-    from recveil.catalogue import read_catalogue
-    from recveil.engines.spark import total
-    from recveil.engines.table import over_catalogue
+    from recveil.desk.catalogue import read_catalogue
+    from recveil.desk.release import publish
     from recveil.mechanism import Public
     from recveil.randomness import source
-    from recveil.release import publish
+    from recveil.spark.chunks import total
+    from recveil.spark.reading import over_catalogue
 
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:

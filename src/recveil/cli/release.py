@@ -24,8 +24,8 @@ from recveil.cli.arguments import (
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
-    from recveil.engines.distributed import Made
     from recveil.mechanism import Mechanism
+    from recveil.spark.release import Made
 
 _CHOICES = {
     "format": ("parquet", "csv", "inter", "itemsets"),
@@ -77,8 +77,8 @@ def release(
             raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
     if Path(out).exists() and not force:
         raise RecveilError(f"{out} exists already; choose another place, or replace it with --force")
-    from recveil.spec import parse
-    from recveil.statistics import drawing, is_statistics, load_statistics, save_statistics, spent
+    from recveil.desk.published import drawing, is_statistics, load_statistics, save_statistics, spent
+    from recveil.mechanisms.spec import parse
 
     again = drawing(load_statistics(data), with_) if is_statistics(data) else None
     mechanism = again.mechanism if again else parse(with_)
@@ -89,15 +89,15 @@ def release(
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
     if keep_statistics and not draws:
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
-    from recveil import ledger as book
-    from recveil.assessment import contributions, in_records
-    from recveil.bundle import save, save_map
-    from recveil.catalogue import read_catalogue
-    from recveil.engines.lake import of_this_machine
+    from recveil.desk import ledger as book
+    from recveil.desk.assess import contributions, in_records
+    from recveil.desk.bundle import save, save_map
+    from recveil.desk.catalogue import read_catalogue
+    from recveil.desk.release import draw
+    from recveil.desk.release import release as protect
     from recveil.formats import write
     from recveil.randomness import source
-    from recveil.release import draw
-    from recveil.release import release as protect
+    from recveil.spark.lake import of_this_machine
     from recveil.splits import hold_out
 
     before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
@@ -174,14 +174,14 @@ def _on_spark(
     holdout: float,
     wishes: dict[str, Any],
 ) -> Made:
-    from recveil.bundle import may_write
-    from recveil.engines.distributed import release_table, runs
-    from recveil.engines.holdout import held_out
-    from recveil.engines.lake import place, write_parts
-    from recveil.engines.session import session
-    from recveil.engines.table import read_table
-    from recveil.places import vacant, whole
+    from recveil.desk.bundle import may_write
+    from recveil.desk.places import vacant, whole
     from recveil.randomness import source
+    from recveil.spark.holdout import held_out
+    from recveil.spark.lake import place, write_parts
+    from recveil.spark.reading import read_table
+    from recveil.spark.release import release_table, runs
+    from recveil.spark.session import session
 
     runs(mechanism)  # before anything is started
     with session(master) as spark:

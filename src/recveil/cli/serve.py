@@ -57,10 +57,10 @@ def serve(
     """
     import uvicorn
 
-    from recveil.studio.app import create_app
-    from recveil.studio.identity import digest
-    from recveil.studio.store import open_store
-    from recveil.studio.studio import Settings, open_studio
+    from recveil.web.advisor.app import create_app
+    from recveil.web.advisor.identity import digest
+    from recveil.web.advisor.store import open_store
+    from recveil.web.advisor.studio import Settings, open_studio
 
     token = _admin_token(admin_token_file)
     with _listen(host, port) as listening:
@@ -105,7 +105,7 @@ def _admin_token(file: str | None) -> str | None:
             say("no admin token: the catalogue cannot be changed over the API (RECVEIL_ADMIN_TOKEN sets one)")
             return None
         if not token:
-            from recveil.studio.identity import new_token
+            from recveil.web.advisor.identity import new_token
 
             token = new_token()
             say(f"admin token, shown this once: {token}")
@@ -133,8 +133,8 @@ def _fill(
 ) -> None:
     """The first people of an empty store: those of DATA, or of the sample."""
     from recveil.clicks.profiles import clicks
-    from recveil.studio.loading import is_empty, load
-    from recveil.studio.titles import read_titles
+    from recveil.web.advisor.loading import is_empty, load
+    from recveil.web.advisor.titles import read_titles
 
     if data is None:
         if not is_empty(engine):

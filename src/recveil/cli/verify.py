@@ -21,8 +21,8 @@ def verify(
 
     Example: recveil verify out
     """
-    from recveil.bundle import BrokenBundleError, load
-    from recveil.engines.lake import of_this_machine
+    from recveil.desk.bundle import BrokenBundleError, load
+    from recveil.spark.lake import of_this_machine
 
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
@@ -44,9 +44,9 @@ def verify(
 
 
 def _on_spark(bundle: str, master: str | None) -> dict[str, Any]:
-    from recveil.engines.lake import place
-    from recveil.engines.session import session
-    from recveil.engines.table import verified
+    from recveil.spark.lake import place
+    from recveil.spark.reading import verified
+    from recveil.spark.session import session
 
     with session(master) as spark:
         return verified(spark, place(spark, bundle))

@@ -10,7 +10,7 @@ import polars as pl
 
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.formats.columns import ids, interactions, ratings
+from recveil.formats.checking import ids, interactions, ratings
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.reading import select
 from recveil.formats.roles import assign

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.columns import Place
+from recveil.formats.checking import Place
 from recveil.formats.roles import Roles
 from recveil.formats.sources import Source
 

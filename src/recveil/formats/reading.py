@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.formats.columns import Place, date_text, interactions
+from recveil.formats.checking import Place, date_text, interactions
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.itemsets import read_itemsets
 from recveil.formats.roles import Roles, assign

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.columns import Place, date_text, show
+from recveil.formats.checking import Place, date_text, show
 from recveil.formats.roles import Role, Roles, assign
 from recveil.formats.sources import Source, first_line
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.dp_post_tags import DpPostTags
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_tags import DpTags
+from recveil.mechanisms.dp_tags.posts import DpPostTags
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.mbrw import MBRW
 from recveil.mechanisms.microaggregation import Microaggregation
 from recveil.mechanisms.pritop import PriTop
+from recveil.mechanisms.pritop.suppression import TagSuppression
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
-from recveil.mechanisms.tag_suppression import TagSuppression
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m

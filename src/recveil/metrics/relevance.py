@@ -6,8 +6,8 @@ import numpy as np
 
 from recveil.data import Floats, Interactions
 from recveil.kernels.relevance import relevant_next
-from recveil.transitions import Transitions
-from recveil.walks import walkable
+from recveil.views.transitions import Transitions
+from recveil.views.walkable import walkable
 
 
 def next_item_probability(moves: Transitions, data: Interactions, cut: float, most: int = 10) -> Floats:

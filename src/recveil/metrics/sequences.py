@@ -14,7 +14,7 @@ from scipy.stats import ks_2samp
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_groups, bootstrap_mean
 from recveil.measurement import Measurement, Trial
-from recveil.transitions import transitions
+from recveil.views.transitions import transitions
 
 TOP = 100
 ROWS = 5000  # rows compared; more are drawn from

@@ -22,7 +22,7 @@ from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, TagModel, suggest
 from recveil.splits import leave_one_post_out
-from recveil.triples import Posts, Tables, distinct, posts, tables
+from recveil.views.triples import Posts, Tables, distinct, posts, tables
 
 N = 10  # tags on a list
 SHOWN = (1, 5, 10)  # of a comparison

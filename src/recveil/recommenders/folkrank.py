@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Floats, Interactions
-from recveil.triples import Tables, tables
+from recveil.views.triples import Tables, tables
 
 
 @dataclass(frozen=True)

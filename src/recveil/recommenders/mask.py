@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.columns import Columns
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
-from recveil.supports import check_p, noise, single_support
+from recveil.views.bits import Columns
+from recveil.views.supports import check_p, noise, single_support
 
 Score = Literal["max", "sum"]
 Lists = dict[Any, list[Any]]  # each user's recommended items, best first
@@ -60,8 +60,8 @@ def similar_items(
     stand in one. Without it, six standard errors of the estimate for an item that nobody has: rarer items cannot be
     told from noise, and noise makes them look alike. Pair supports are counted stripe by stripe and never held whole.
     """
+    from recveil.kernels.item_cosines import nearest
     from recveil.kernels.popcount import stripe_counts
-    from recveil.kernels.similar import nearest
 
     n, m, ones = seen.n_users, seen.n_items, seen.singles
     single, least = supported(ones, n, p, minsup)
@@ -98,7 +98,7 @@ def top_n(histories: Interactions, similar: Similar, top: int = 30, score: Score
     max: by the largest similarity to an item of the history, then its support. sum: by the sum of similarities.
     -1 fills the lists of those for whom there are not enough similar items.
     """
-    from recveil.kernels.similar import top_items
+    from recveil.kernels.item_cosines import top_items
 
     if score not in ("max", "sum"):
         raise unknown("score", score, ("max", "sum"))

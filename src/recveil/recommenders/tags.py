@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.recommenders.ranker import CELLS
-from recveil.triples import Posts, Tables, tables
+from recveil.views.triples import Posts, Tables, tables
 
 
 class TagModel(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recveil.advice import Advice
 from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
+from recveil.mechanisms.advice import Advice
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
 METRIC = "ndcg"  # by which lists are judged

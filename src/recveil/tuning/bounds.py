@@ -17,14 +17,14 @@ import polars as pl
 
 from recveil.attacks.linkage import linkage
 from recveil.data import Interactions
+from recveil.desk.release import release
 from recveil.errors import RecveilError, unknown
 from recveil.measurement import Measurement, Trial, trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN, critical, reaches
+from recveil.mechanisms.spec import parse, text
 from recveil.metrics.challenge import challenge
 from recveil.metrics.hiding import hiding
-from recveil.release import release
-from recveil.spec import parse, text
 from recveil.tuning import Progress, Tuned
 
 SEED = 1  # of the trial releases: they are thrown away

@@ -7,9 +7,9 @@ from typing import Any
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.mechanisms.mask import Mask, bit_epsilon
-from recveil.protection import Choice, choose_p, protection
+from recveil.mechanisms.mask.choose_p import Choice, choose_p, protection
+from recveil.mechanisms.spec import text
 from recveil.randomness import source
-from recveil.spec import text
 from recveil.tuning import Progress, Tuned
 
 

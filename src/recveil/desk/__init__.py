@@ -1,0 +1,1 @@
+"""The application: what an owner does with data, as functions."""

@@ -1,0 +1,80 @@
+"""A place on disk for measurements that were made before: the same data, mechanism, split and program give the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from recveil.data import Interactions
+
+
+@dataclass(frozen=True)
+class Cache:
+    """JSON documents by key. It holds measurements alone, never a row or an id; None as folder remembers nothing."""
+
+    folder: Path | None
+
+    def get(self, *key: object) -> Any:
+        """The document, or None."""
+        if self.folder is None:
+            return None
+        try:
+            return json.loads(self._path(key).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # not there, or half written by a process that died: made again
+            return None
+
+    def put(self, document: Any, *key: object) -> None:
+        """Keep a document. A cache that cannot be written is no reason to stop."""
+        if self.folder is None:
+            return
+        path = self._path(key)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            part.write_text(json.dumps(document), encoding="utf-8")
+            part.replace(path)
+        except OSError:
+            with suppress(OSError):
+                part.unlink()
+
+    def _path(self, key: Sequence[object]) -> Path:
+        assert self.folder is not None
+        return self.folder / (digest(json.dumps([program(), *key], default=str).encode()) + ".json")
+
+
+def user_cache() -> Cache:
+    """Where the desktop's standard says that caches live: $XDG_CACHE_HOME, else ~/.cache."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return Cache((Path(home) if home else Path.home() / ".cache") / "recveil")
+
+
+def fingerprint(data: Interactions) -> str:
+    """A digest of all rows with their ids, in their order."""
+    hashed = blake2b(digest_size=16)
+    for column in (data.user, data.item, data.rating, data.time, data.tag):
+        hashed.update(b"\0none" if column is None else column.tobytes())
+    for ids in (data.users, data.items, data.tags):
+        hashed.update(b"\0none" if ids is None else "\0".join(map(str, ids.to_list())).encode())
+    hashed.update(data.unit.encode())
+    return hashed.hexdigest()
+
+
+def digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+@cache
+def program() -> str:
+    """The version, and a digest of our own source, so that a changed program never finds what an older one left."""
+    from recveil import __version__
+
+    package = Path(__file__).parent.parent
+    sources = sorted(package.rglob("*.py"))
+    return f"{__version__} {digest(b''.join(path.read_bytes() for path in sources))}"

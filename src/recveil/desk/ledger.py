@@ -1,0 +1,117 @@
+"""The ledger: an append-only file of JSON lines that says what the releases of one data set have spent. No data in it.
+
+One ledger belongs to one data set. Budgets of noise that is Gaussian add up as rho (zCDP, budget.py); a pure epsilon is
+worth rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4); anything else adds up as epsilon and delta.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from recveil.desk.release import Release
+from recveil.dp.budget import epsilon_of
+from recveil.errors import RecveilError
+from recveil.mechanisms import spec
+
+_KEYS = ("date", "mechanism", "status", "epsilon", "delta", "rho", "unit", "neighbours")
+
+
+@dataclass(frozen=True)
+class Total:
+    """What all entries about one unit promise together."""
+
+    unit: str
+    neighbours: str
+    releases: int
+    epsilon: float
+    delta: float
+
+    def __str__(self) -> str:
+        together = "1 release" if self.releases == 1 else f"{self.releases} releases together"
+        return f"epsilon {self.epsilon:.3g}, delta {self.delta:.3g} for every {self.unit} ({together})"
+
+
+def entry(release: Release) -> dict[str, Any]:
+    """The line of a release: what it spends, when and by which mechanism."""
+    promise = release.guarantee.record()
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "mechanism": spec.text(release.mechanism),
+        **{key: promise[key] for key in _KEYS[2:]},
+    }
+
+
+def append(path: str | Path, line: dict[str, Any]) -> None:
+    """Add a line, in one write at the end of the file: two at a time never mix, and nothing written before changes."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            text = (json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n").encode()
+            if os.write(handle, text) != len(text):
+                raise OSError("the disk is full")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def read(path: str | Path) -> list[dict[str, Any]]:
+    """All entries; none where there is no file yet."""
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    except (OSError, UnicodeDecodeError):
+        raise RecveilError(f"{path} cannot be read as a ledger") from None
+    return [_checked(path, number, line) for number, line in enumerate(lines, 1)]
+
+
+def totals(entries: list[dict[str, Any]]) -> list[Total]:
+    """For each unit and neighbouring relation, what the proved entries spend together: the smaller of two bounds.
+
+    Epsilons and deltas add up. Where all have a rho, rhos add up too, and give an epsilon at the largest delta.
+    """
+    kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for e in entries:
+        if e["status"] == "proved":
+            kinds.setdefault((e["unit"], e["neighbours"]), []).append(e)
+    return [Total(*kind, len(group), *_composed(group)) for kind, group in kinds.items()]
+
+
+def unpromised(entries: list[dict[str, Any]]) -> int:
+    """Releases that promise nothing, so that no total bounds what they gave away."""
+    return sum(e["status"] not in ("proved", "experiment") for e in entries)
+
+
+def _composed(group: list[dict[str, Any]]) -> tuple[float, float]:
+    epsilon, delta = sum(e["epsilon"] for e in group), sum(e["delta"] for e in group)
+    rhos = [e["rho"] if e["rho"] is not None else e["epsilon"] ** 2 / 2 if not e["delta"] else None for e in group]
+    known = [rho for rho in rhos if rho is not None]
+    largest = max(e["delta"] for e in group)
+    if len(known) == len(group) and largest:
+        together = epsilon_of(sum(known), largest)
+        if together <= epsilon:
+            return together, largest
+    return epsilon, delta
+
+
+def _checked(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+        spent = found["status"] != "proved" or (
+            found["epsilon"] >= 0
+            and 0 <= found["delta"] < 1
+            and (found["rho"] is None or found["rho"] >= 0)
+            and isinstance(found["unit"], str)
+            and isinstance(found["neighbours"], str)
+        )
+        if spent and all(key in found for key in _KEYS):
+            return dict(found)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise RecveilError(f"{path}, line {number}: not an entry of a ledger")

@@ -1,0 +1,196 @@
+"""dp-streams: synthetic clickstreams with a proof. Three noisy tables, and streams drawn from them alone.
+
+Every person is a vector of length at most 1 in each table, however much she clicked: which items, which pairs of them
+and how many, which item after which. docs/guarantees/dp_streams.md has the theorem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.data import Interactions
+from recveil.dp.budget import epsilon_of, rho_of, variance
+from recveil.dp.noise import draw, gaussian
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
+from recveil.kernels.baskets import count_items, count_pairs, list_pairs
+from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
+from recveil.mechanisms.dp_streams.drawing import Tables, draw_streams
+from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, listed, noisy_cells
+from recveil.randomness import Source
+
+Ints = NDArray[np.int64]
+
+UNIT = 2**16  # the L2 norm of one person in integer tables; weights are rounded down
+PAIRS = 19 * UNIT**2 // 20  # of the squared norm of pairs and lengths together
+EDGES = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
+SHARES = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
+MOST_ITEMS = {"transitions": 4096, "none": 65536}
+DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
+FEWEST_ITEMS = 10
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The second round's tables; they add with `+`."""
+
+    pairs: Ints
+    lengths: Ints
+    transitions: Ints
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.pairs + other.pairs, self.lengths + other.lengths, self.transitions + other.transitions
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DpStreams(Synthesis):
+    """Differentially private synthetic clickstreams, at the level of whole users."""
+
+    name = "dp-streams"
+    rounds = 2
+    drawing = ("k",)
+
+    epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
+    delta: float = parameter(
+        about="the chance that the promise fails; well below one over the number of people",
+        rule=Within(0, 0.1, open_low=True),
+    )
+    k: int | str = parameter("auto", about="how many streams to draw; auto: about as many as there were people")
+    order: str = parameter(
+        "transitions", about="whether to spend budget on the order of clicks", rule=("transitions", "none")
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k != "auto" and not (isinstance(self.k, int) and self.k >= 1):
+            raise RecveilError(f"{self.name}: parameter k must be auto or a whole number >= 1, not {self.k}")
+
+    def variances(self) -> list[int]:
+        """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
+        rho = rho_of(self.epsilon, self.delta)
+        found = [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        if max(found) > 2**60:
+            raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
+        return found
+
+    def rho(self) -> float:
+        """What the noise actually costs, as zCDP."""
+        return sum(UNIT**2 / (2 * v) for v in self.variances())
+
+    def spent(self) -> float:
+        """The same as epsilon; never above the one asked for."""
+        return epsilon_of(self.rho(), self.delta)
+
+    def guarantee(self, public: Public) -> Guarantee:
+        unit = public.unit
+        known = "the catalogue of items" if public.catalogue else "the set of observed items, taken as the catalogue"
+        sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
+        return Guarantee(
+            f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
+            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} is public.{sessions}",
+            status="proved",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho(),
+            unit=unit,
+            neighbours=f"add or remove one {unit} with everything she did",
+            given=known,
+            proof="docs/guarantees/dp_streams.md",
+        )
+
+    def card(self) -> str:
+        order = "the order of clicks" if self.order == "transitions" else "no order"
+        return (
+            "No row of this release was ever a row of the data. Noisy tables were made of how often items occur, how "
+            f"often they occur together, how long streams are, and {order}; every person counts at most as much as any "
+            "other in each of them. New streams were drawn from these tables alone. Rare items are missing: only items "
+            "that stand out of the noise are kept. Heavy users weigh less than in the data, recommendations are less "
+            "diverse, and ratings, times and anything beyond pairs of items are not reproduced."
+        )
+
+    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
+        if not published:
+            return count_items(chunk.starts(), chunk.item, chunk.n_items, UNIT)
+        kept = self.kept(published)
+        keep = np.full(chunk.n_items, -1, dtype=np.int32)
+        keep[kept] = np.arange(len(kept), dtype=np.int32)
+        if len(kept) > DENSE:
+            shares = (PAIRS, UNIT**2 - PAIRS)
+            return listed(*list_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, *shares))
+        ordered = self.order == "transitions"
+        return Counts(
+            *count_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, ordered)
+        )
+
+    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> dict[str, Ints]:
+        variances = self.variances()
+        if not published:
+            return {"items": counts + draw(gaussian(variances[0]), len(counts), source)}
+        if isinstance(counts, Listed):
+            lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
+            cells, values = noisy_cells(counts, len(self.kept(published)), variances[1], source.derive("pairs"))
+            return {"lengths": lengths, "cells": cells, "values": values}
+        together = np.concatenate([counts.lengths, counts.pairs])
+        noisy = together + draw(gaussian(variances[1]), len(together), source.derive("pairs"))
+        tables = {"lengths": noisy[: len(EDGES)], "pairs": noisy[len(EDGES) :]}
+        if self.order == "transitions":
+            law = gaussian(variances[2])
+            tables["transitions"] = counts.transitions + draw(law, counts.transitions.size, source.derive("order"))
+        return tables
+
+    def kept(self, published: tuple[Any, ...]) -> Ints:
+        """The items that stand out of the noise, fewer than one of them by chance; a function of noisy counts alone."""
+        from scipy.special import ndtri
+
+        items = published[0]["items"]
+        sigma = float(np.sqrt(self.variances()[0]))
+        threshold = float(ndtri(1 - 1 / max(len(items), 2))) * sigma
+        order = np.argsort(-items, kind="stable")
+        kept = order[: MOST_ITEMS[self.order]]
+        kept = np.sort(kept[items[kept] > threshold])
+        if len(items) < FEWEST_ITEMS:
+            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
+        if len(kept) < FEWEST_ITEMS:
+            luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
+            at = float(items[order[FEWEST_ITEMS - 1]]) - luck
+            more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
+            raise RecveilError(
+                f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
+                f"{FEWEST_ITEMS} are needed: that would take {more} as many people, or as large an epsilon"
+            )
+        return kept
+
+    def tables(self, published: tuple[Any, ...]) -> Tables:
+        """The published statistics in units of one person, with the deviations of their noise."""
+        kept = self.kept(published)
+        m = len(kept)
+        sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances()]
+        moves = published[1].get("transitions")
+        return Tables(
+            kept,
+            published[0]["items"][kept] / UNIT,
+            self._pairs(published[1], m),
+            published[1]["lengths"] / UNIT,
+            None if moves is None else moves.reshape(m, m) / UNIT,
+            sigmas[1],
+            sigmas[-1],
+            EDGES,
+            float(np.sqrt(1 - PAIRS / UNIT**2)),
+        )
+
+    def _pairs(self, second: dict[str, Ints], m: int) -> NDArray[np.float64] | Above:
+        if m > DENSE:
+            return Above(second["cells"], second["values"] / UNIT, cut(m, self.variances()[1]) / UNIT)
+        G = np.zeros((m, m))
+        G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
+        return G + G.T
+
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+        k = None if self.k == "auto" else int(self.k)
+        return Drawn(draw_streams(self.tables(published), public, k, source))

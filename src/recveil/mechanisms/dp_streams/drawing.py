@@ -1,0 +1,239 @@
+"""Streams drawn from noisy tables: lengths, baskets whose pairs occur as often as the tables say, then their order.
+
+All of it is post-processing: it sees published tables and public facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.data import Interactions
+from recveil.dp import denoise
+from recveil.errors import RecveilError
+from recveil.kernels.baskets import Table, swap_items, swap_order, walk
+from recveil.mechanism import Public
+from recveil.mechanisms.dp_streams import pairs as sparse_pairs
+from recveil.mechanisms.dp_streams.pairs import Above
+from recveil.randomness import Source
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SWEEPS = 10
+_CELLS = 1 << 24  # scores held at a time
+SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contributions)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Published tables in units of one person. A length counts `one_length` of a unit."""
+
+    kept: Ints  # codes of the items that the tables are about
+    items: Floats
+    pairs: Floats | Above
+    lengths: Floats
+    transitions: Floats | None
+    pair_sigma: float
+    move_sigma: float
+    edges: Ints
+    one_length: float
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Expected counts of pairs, flat, and the sums of whole rows: what the table lacks there follows popularity."""
+
+    table: Table
+    weight: Floats
+    strength: Floats
+
+    @property
+    def square(self) -> Floats:
+        """A table whose rows are whole, as a matrix."""
+        return self.weight.reshape(len(self.strength), -1)
+
+
+def expected(tables: Tables) -> Pairs:
+    """What lies behind the noisy pairs."""
+    if isinstance(tables.pairs, Above):
+        sizes = (tables.edges + last_lengths(tables.edges)) / 2
+        total = (people(tables) * np.sqrt((1 - tables.one_length**2) * sizes * (sizes - 1) / 2)).sum()
+        indptr, indices, *rest = sparse_pairs.expected(tables.pairs, tables.items, total, tables.pair_sigma)
+        return Pairs(Table(indptr, indices), *rest)
+    M = denoise.pairs(tables.pairs, tables.pair_sigma)
+    table = Table(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
+    return Pairs(table, M.ravel(), M.sum(1))
+
+
+def draw_streams(tables: Tables, public: Public, k: int | None, source: Source, sweeps: int = SWEEPS) -> Interactions:
+    """k new streams over the public catalogue; None: as many as the noisy lengths tell, to two digits."""
+    pairs = expected(tables)
+    sizes = draw_lengths(tables, k, source.derive("lengths").generator())
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    item = draw_baskets(pairs, starts, source, sweeps)
+    user = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    item = item[np.lexsort((source.derive("shuffle").words(len(item)), user))]
+    if tables.transitions is not None:
+        draw_order(item, starts, pairs.square, tables, source, sweeps)
+    position = np.arange(len(item), dtype=np.int64) - starts[user]
+    return Interactions(
+        user,
+        tables.kept[item].astype(np.int32),
+        pl.Series(np.arange(len(sizes))),
+        public.items,
+        time=None if tables.transitions is None else position,
+        unit="session" if public.unit == "session" else "user",
+    )
+
+
+def similarity(tables: Tables, neighbours: int = 15) -> Any:
+    """The direct model: how alike the kept items are, straight from the noisy pairs; each row keeps its nearest."""
+    from scipy import sparse
+
+    pairs = expected(tables)
+    norm = np.sqrt(np.maximum(pairs.strength, 1e-12))
+    if len(pairs.table.indices):
+        row, column = _rows(pairs.table), pairs.table.indices
+        alike = pairs.weight / norm[row] / norm[column]
+        order = np.lexsort((-alike, row))
+        best = order[np.arange(len(order)) - pairs.table.indptr[row] < neighbours]
+        return sparse.csr_array((alike[best], (row[best], column[best])), shape=(len(norm), len(norm)))
+    S: Floats = pairs.square / norm / norm[:, None]
+    if neighbours < len(S):
+        least = np.partition(S, -neighbours, axis=1)[:, [-neighbours]]
+        S[least > S] = 0.0
+    return sparse.csr_array(S)
+
+
+def top_items(histories: Any, S: Any, tables: Tables, n: int) -> Ints:
+    """For each history (a sparse row over the kept items) its n best new items, filled up by popularity; else -1."""
+    popular = 1e-9 * tables.items / tables.items.max()
+    m = len(popular)
+    people = max(1, _CELLS // m)
+    n_best = min(n, m)
+    best = np.full((histories.shape[0], n), -1, dtype=np.int64)
+    for begin in range(0, histories.shape[0], people):
+        rows = histories[begin : begin + people]
+        scores = (rows @ S).toarray() + popular
+        scores[rows.toarray() > 0] = -np.inf
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
+        known = np.isfinite(np.take_along_axis(scores, order, 1))
+        best[begin : begin + people, :n_best] = np.where(known, order, -1)
+    return best
+
+
+def lists(histories: Interactions, items: pl.Series, S: Any, tables: Tables, n: int) -> dict[Any, list[Any]]:
+    """Each user's n best new items from her own history; `items`: the catalogue of the tables, as ids of these data."""
+    known = histories.over_items(items).matrix(binary=True)[:, tables.kept]
+    names, users = items.gather(tables.kept).to_list(), histories.users.to_list()
+    best = top_items(known, S, tables, n).tolist()
+    return {u: [names[i] for i in row if i >= 0] for u, row in zip(users, best, strict=True)}
+
+
+def people(tables: Tables) -> Floats:
+    """How many there are of each class of length; classes that do not stand out of the noise are left out."""
+    counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length
+    if not counts.any():
+        raise RecveilError("no length of streams stands out of the noise; more people or a larger epsilon would help")
+    return counts
+
+
+def last_lengths(edges: Ints) -> Ints:
+    """The largest length of each class."""
+    return np.append(edges[1:], 2 * edges[-1]) - 1
+
+
+def draw_lengths(tables: Tables, k: int | None, rng: np.random.Generator) -> Ints:
+    """Lengths of the new streams."""
+    counts = people(tables)
+    n = counts.sum()
+    if k is None:
+        digits = 10.0 ** max(np.floor(np.log10(n)) - 1, 0)
+        k = max(int(np.round(n / digits) * digits), 1)
+    kind = rng.choice(len(counts), size=k, p=counts / n)
+    sizes = rng.integers(tables.edges[kind], last_lengths(tables.edges)[kind] + 1)
+    return np.minimum(sizes, len(tables.kept))
+
+
+def draw_baskets(pairs: Pairs, starts: Ints, source: Source, sweeps: int) -> NDArray[np.int32]:
+    """Sets of items whose weighted pair counts come near those expected, scaled to as many baskets."""
+    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
+    item: NDArray[np.int32] = walk(source.derive("walk").key(), starts, first, rows, pairs.table)
+    sizes = np.diff(starts)
+    weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
+    target = (pairs.weight * ((sizes * (sizes - 1) * weight).sum() / pairs.strength.sum())).astype(np.float32)
+    excess = pair_counts(starts, item, weight, pairs.table) - target
+    softness = SOFTNESS * float(weight.mean())
+    swap_items(source.derive("swap").key(), starts, item, excess, target, first, rows, pairs.table, softness, sweeps)
+    return item
+
+
+def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables, source: Source, sweeps: int) -> None:
+    """Put the items of every basket in order, in place, so that transitions occur as often as the table says."""
+    assert tables.transitions is not None
+    D = tables.transitions
+    alpha = float((D * M).sum() / max((M * M).sum(), 1e-12))
+    off = ~np.eye(len(M), dtype=bool)
+    prior = np.maximum(alpha, 0.0) * M
+    clean = np.zeros_like(D)
+    clean[off] = np.maximum(
+        prior[off] + denoise.shrink((D - prior)[off], denoise.classes(prior[off]), tables.move_sigma), 0.0
+    )
+    sizes = np.diff(starts)
+    weight = 1 / np.sqrt(np.maximum(sizes - 1, 1))
+    target = (clean * (((sizes - 1) * weight).sum() / max(clean.sum(), 1e-12))).astype(np.float32)
+    excess = -target
+    follows = np.ones(len(item), dtype=bool)
+    follows[starts[:-1]] = False
+    second = np.flatnonzero(follows)
+    np.add.at(excess, (item[second - 1], item[second]), np.repeat(weight, sizes - 1).astype(np.float32))
+    softness = SOFTNESS * float(weight.mean())
+    swap_order(source.derive("order").key(), starts, item, excess, target, softness, sweeps)
+
+
+def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: Table) -> NDArray[np.float32]:
+    """The sum over baskets of their pairs, each with its weight, in the cells of a table; no item with itself."""
+    from scipy import sparse
+
+    m = len(table.indptr) - 1
+    user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    X = sparse.csr_array((np.sqrt(weight)[user].astype(np.float32), (user, item)), shape=(len(starts) - 1, m))
+    counts = sparse.csr_array(X.T @ X)
+    if not len(table.indices):
+        S: NDArray[np.float32] = counts.toarray()
+        np.fill_diagonal(S, 0.0)
+        return S.ravel()
+    counts.sort_indices()
+    there = _rows(Table(counts.indptr, counts.indices)) * m + counts.indices
+    wanted = _rows(table) * m + table.indices
+    at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
+    return np.where(there[at] == wanted, counts.data[at], np.float32(0.0))
+
+
+def _rows(table: Table) -> Ints:
+    """The row of each cell."""
+    return np.repeat(np.arange(len(table.indptr) - 1, dtype=np.int64), np.diff(table.indptr))
+
+
+def cumulated_rows(pairs: Pairs) -> NDArray[np.uint32]:
+    """The rows of a table summed up, flat; they end at the share of the whole row that the table holds."""
+    if not len(pairs.table.indices):
+        return cumulated(pairs.square).ravel()
+    row, sums = _rows(pairs.table), np.append(0.0, np.cumsum(pairs.weight))
+    share = (sums[1:] - sums[pairs.table.indptr[row]]) / pairs.strength[row]
+    rows: NDArray[np.uint32] = (np.minimum(share, 1.0) * (2**32 - 1)).astype(np.uint32)
+    return rows
+
+
+def cumulated(weights: Floats) -> NDArray[np.uint32]:
+    """Rows of weights summed up from left to right and scaled to 32 bits; a row of zeros becomes uniform."""
+    sums = np.cumsum(weights, axis=1)
+    empty = sums[:, -1] <= 0
+    sums[empty] = np.arange(1, weights.shape[1] + 1)
+    return (sums * ((2**32 - 1) / sums[:, -1:])).astype(np.uint32)

@@ -1,0 +1,186 @@
+"""mask: every bit of the user-item matrix kept with probability p and flipped otherwise (MASK, randomised response)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.data import Interactions, concat
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee, nothing
+from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanisms.mask.choose_p import choose_p
+from recveil.randomness import Source, source
+from recveil.views.bits import Columns, empty
+
+_UNIT = 2**32  # p is a multiple of 1 / 2^32, so that flips can be drawn exactly
+_SAMPLE = 16_000  # users on whose subsamples p is chosen
+_SLAB = 1 << 24  # words of bits held at a time while rows are written
+_MOST_ROWS = 400_000_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The profiles of the users whose hashed keys are smallest; adds with `+`."""
+
+    data: Interactions
+
+    def __add__(self, other: Sample) -> Sample:
+        return _sample(concat([self.data.compact(), other.data.compact()]).over_items(self.data.items))
+
+
+@dataclass(frozen=True)
+class Mask(Masking):
+    """Who has which item, each bit flipped with probability 1 - p, once. Ratings, times and tags are not released."""
+
+    name = "mask"
+    ordered = False
+    dense = True
+
+    p: float | str = parameter("auto", about="the probability to keep a bit, in (0.5, 1); auto: chosen on the data")
+    tuned: bool = parameter(False, about="whether p was chosen by looking at the data")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.p == "auto":
+            return
+        if isinstance(self.p, str) or self.p not in Within(0.5, 1, open_low=True, open_high=True):
+            singular = "; at 0.5 every bit is a coin toss and nothing can be reconstructed" if self.p == 0.5 else ""
+            raise RecveilError(f"mask: parameter p must be in (0.5, 1) or auto, not {self.p}{singular}")
+        if not 0 < flips(self.p) < _UNIT // 2:
+            raise RecveilError(
+                f"mask: parameter p is a multiple of 2^-32 inside (0.5, 1), and {self.p!r} rounds out of it"
+            )
+
+    def guarantee(self, public: Public) -> Guarantee:
+        if isinstance(self.p, str):
+            return nothing("p is chosen on the data at the moment of release; the release names it and what it means.")
+        epsilon = bit_epsilon(self.p)
+        whole = (
+            f"whether a person has a given item is protected with epsilon = {epsilon:.3g}; her whole profile over "
+            f"{len(public.items):,} items only with {epsilon * len(public.items):,.0f}, which promises nothing"
+        )
+        if self.tuned:
+            return nothing(
+                f"For p = {self.p:g} taken as given, {whole}. But p was chosen by looking at the true data and is "
+                "published with them, and no proof covers that choice; for a proved guarantee choose p elsewhere."
+            )
+        return Guarantee(
+            sentence=f"Each bit by itself: {whole}.",
+            status="proved",
+            epsilon=epsilon,
+            unit="bit",
+            neighbours="two data sets that differ in whether one person has one item",
+            given="who is in the data, and the catalogue"
+            if public.catalogue
+            else "who is in the data, and the list of items that anybody in them has",
+            proof="docs/guarantees/mask.md",
+        )
+
+    def card(self) -> str:
+        p = "p" if isinstance(self.p, str) else f"{self.p:g}"
+        return (
+            f"For every person and every item it is recorded whether she has it. Each of these bits was kept with "
+            f"probability p = {p} and flipped otherwise, once. So most of the rows of a sparse data set are invented, "
+            "and supports must be reconstructed (recveil's documentation has the formulas). Single bits can be denied; "
+            "but an attacker who knows how popular items are can guess most of the true ones of popular items, and a "
+            "profile as a whole is as unique as before. Ratings, times and tags were dropped."
+        )
+
+    def count(self, chunk: Interactions) -> Sample | None:
+        return _sample(chunk) if self.p == "auto" else None
+
+    def plan(self, counts: Sample | None, source: Source) -> float:
+        if counts is None:
+            assert not isinstance(self.p, str)
+            return self.p
+        return choose_p(counts.data, chance=source).p
+
+    def settled(self, plan: float) -> Mask:
+        return replace(self, p=plan, tuned=True) if self.p == "auto" else self
+
+    def mask(self, chunk: Interactions, plan: float, source: Source) -> Masked:
+        from recveil.kernels.bits import unpack
+        from recveil.kernels.flips import flip_profiles, skip_table
+
+        table, key = skip_table(flips(plan)), source.key()
+        people, starts, items, keys = _profiles(chunk)
+        m = chunk.n_items
+        expected = len(people) * m * (1 - plan)
+        if expected > _MOST_ROWS:
+            raise RecveilError(
+                f"mask would release {expected:,.0f} rows ({len(people):,} users x {m:,} items x {1 - plan:.3g}); "
+                "give fewer items with --catalogue, or a larger p"
+            )
+        found = [unpack(flip_profiles(starts[a : b + 1], items, keys[a:b], m, *table, key)) for a, b in _slabs(keys, m)]
+        lengths = np.concatenate([np.diff(s) for s, _ in found])
+        rows = Interactions(
+            np.repeat(people, lengths), np.concatenate([i for _, i in found]), chunk.users, chunk.items, unit=chunk.unit
+        )
+        return Masked(rows, chunk.users, {"people": len(people), "left_with_nothing": int((lengths == 0).sum())})
+
+
+def flips(p: float) -> int:
+    """(1 - p) 2^32, rounded: the flips are drawn with exactly this over 2^32."""
+    return round((1 - p) * _UNIT)
+
+
+def bit_epsilon(p: float) -> float:
+    """ln(p / (1 - p)) for the p that is really used, rounded up."""
+    k = flips(p)
+    return math.nextafter(math.log((_UNIT - k) / k), math.inf)
+
+
+def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tuple[Columns, Mask]:
+    """The bits that release(data, mechanism, seed=seed) releases, packed by item, and the mechanism with its p.
+
+    Users stand in the order of data.users (those who have a row), items are data.items, whether or not anybody has
+    them. For matrices whose rows would not fit in memory.
+    """
+    chance = source(seed).derive(mechanism.name)
+    counts = mechanism.count(data.ordered()) if mechanism.p == "auto" else None
+    plan = mechanism.plan(counts, chance.derive("plan"))
+    return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.settled(plan)
+
+
+def flipped(data: Interactions, plan: float, source: Source) -> Columns:
+    """The bits of data whose rows stand by user, each kept with probability `plan`."""
+    from recveil.kernels.flips import flip_columns, skip_table
+
+    people, starts, items, keys = _profiles(data)
+    bits = empty(data.n_items, len(people))
+    flip_columns(starts, items, keys, data.n_items, *skip_table(flips(plan)), source.key(), bits)
+    return Columns(bits, len(people), data.items)
+
+
+def _profiles(
+    data: Interactions,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
+    """Who has rows; where they start; their items; the keys of their streams. Rows must stand by user."""
+    keys = data.keys("user")
+    if len(np.unique(keys)) < len(keys):
+        raise RecveilError("two user ids have the same 64-bit key, and would be perturbed alike; rename one of them")
+    starts = data.starts("user")
+    people = np.flatnonzero(np.diff(starts)).astype(np.int32)
+    return people, np.append(starts[people], starts[-1]), data.item, keys[people]
+
+
+def _slabs(keys: NDArray[Any], m: int) -> Iterator[tuple[int, int]]:
+    step = max(1, _SLAB // -(-m // 64))
+    for begin in range(0, len(keys), step):
+        yield begin, min(len(keys), begin + step)
+
+
+def _sample(data: Interactions) -> Sample:
+    """At most _SAMPLE users, by a hash of their keys: the same ones however the data were cut into chunks."""
+    present = np.bincount(data.user, minlength=data.n_users) > 0
+    hashed = pl.Series(data.keys("user")).hash(seed=0).to_numpy()
+    hashed = np.where(present, hashed, np.iinfo(np.uint64).max)
+    first = np.argsort(hashed, kind="stable")[: min(_SAMPLE, int(present.sum()))]
+    return Sample(data.take_users(first).ordered())

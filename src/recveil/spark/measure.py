@@ -1,0 +1,203 @@
+"""Hiding, linkage and popularity of a release on Spark: targets are a sample, what is searched or counted is all.
+
+What lands on the driver: the rows of the sampled people (and as many held-out ones) in the data and in the release,
+two numbers for each of them and each number of known items, and two counts of every item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.attacks.knowledge import Choice, learn
+from recveil.attacks.linkage import Outcome, Side, levels_of, linked, ways_of
+from recveil.attacks.truth import Truth, truth
+from recveil.data import Floats, Interactions
+from recveil.desk.measure import Findings
+from recveil.errors import RecveilError
+from recveil.kernels.linkage import intersect
+from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
+from recveil.metrics.hiding import hiding
+from recveil.metrics.popularity import popularity_of
+from recveil.randomness import seeded
+from recveil.spark.chunks import Table, named, total
+from recveil.views.records import postings, records
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PEOPLE = 2000
+MEASURED = ("hiding", "linkage", "popularity")
+NO_MAP = "on Spark it needs the id map, --map FILE"
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Of every target and number of known items the candidates, and how many are hers; of all, the records."""
+
+    sizes: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    records: int
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.sizes + other.sizes, self.hits + other.hits, self.records + other.records)
+
+
+def measure_table(
+    data: Table,
+    released: Table,
+    id_map: DataFrame | None,
+    names: Sequence[str] | None,
+    seed: int,
+    mechanism: str,
+    wishes: dict[str, Any],
+    holdout: Table | None = None,
+) -> Findings:
+    """What is linear in the data of `recveil measure`: people are a sample, counts of items those of everyone.
+
+    Without the map, what needs it is left out with a reason; it raises where it was asked for by name. Held-out people
+    are taken out of the data first.
+    """
+    chosen = list(names or MEASURED)
+    outside = None if holdout is None else holdout.specimen
+    subject = trial(data.specimen, released.specimen, holdout=outside)  # in which every item occurs
+    data = data if holdout is None else without(data, holdout, id_map)
+    left_out = {name: NO_MAP for name in chosen if id_map is None and name != "popularity"}
+    if names and left_out:
+        raise LeftOutError(f"{next(iter(left_out))}: {NO_MAP}")
+    rare = wishes.get("items") == "rare" and "linkage" in chosen
+    held = holders(data, subject.train.items) if rare or "popularity" in chosen else np.zeros(0)
+    after = partial(holders, released, subject.train.items)
+    measures: dict[str, Measure] = {"popularity": lambda _, rng: popularity_of(held, after(), rng)}
+    if id_map is not None:
+        subject, known = sampled(data, released, id_map, seed, holdout=holdout)
+        measures["hiding"] = hiding
+        measures["linkage"] = lambda some, rng: linkage_table(some, known, released, held, rng, **wishes)
+    made = {name: measures[name] for name in chosen if name not in left_out}
+    return Findings(measure(subject, made, seed, mechanism), left_out, [])
+
+
+def without(data: Table, holdout: Table, id_map: DataFrame | None) -> Table:
+    """The data of all people but those held out, none of whom may be in the release."""
+    from pyspark.sql import functions as fn
+
+    held = holdout.frame.select(fn.col("user").cast("string").alias("held")).distinct()
+    released = 0 if id_map is None else held.join(id_map, held["held"] == id_map["original"], "left_semi").count()
+    if released:
+        raise RecveilError(f"{released} of the holdout users are in the release, according to its id map")
+    rest = data.frame.join(held, data.frame["user"].cast("string") == held["held"], "left_anti")
+    if not rest.head(1):
+        raise RecveilError("every person of the data is in the holdout: nobody is left to be measured")
+    return replace(data, frame=rest)
+
+
+def holders(data: Table, items: pl.Series) -> Floats:
+    """How many people have each of the items."""
+    from pyspark.sql import functions as fn
+
+    found = pl.DataFrame(data.frame.groupBy("item").agg(fn.count_distinct("user").alias("people")).toArrow())
+    counts = pl.DataFrame({"item": items}).join(found, on="item", how="left", maintain_order="left")["people"]
+    return counts.fill_null(0).to_numpy().astype(np.float64)
+
+
+def sampled(
+    data: Table, released: Table, id_map: DataFrame, seed: int, people: int = PEOPLE, holdout: Table | None = None
+) -> tuple[Trial, Any]:
+    """A Trial of some people, drawn by a hash of their ids, with all their rows; and the tokens of their records.
+
+    id_map: the columns original and released. As many of those held out are drawn alike.
+    """
+    from pyspark.sql import functions as fn
+
+    kind = dict(data.frame.dtypes)["user"]
+    pairs = id_map.select(fn.col("original").try_cast(kind).alias("user"), fn.col("released").try_cast("bigint"))
+    there = pairs.join(data.frame.select("user").distinct(), "user", "left_semi")
+    first = _drawn(there, seed, people)
+    chosen = pl.DataFrame(there.join(first, "user", "left_semi").toArrow()).sort("user", "released")
+    if not chosen.height:
+        raise RecveilError("the id map names no person of these data: it belongs to others")
+    train = _rows_of(data, chosen["user"].unique())
+    found = _rows_of(released, chosen["released"].rename("user"))
+    others = None
+    if holdout is not None:
+        others = _rows_of(holdout, pl.DataFrame(_drawn(holdout.frame, seed, people).toArrow())["user"])
+    known = chosen.rename({"user": "original"})
+    return trial(train, found, id_map=known, holdout=others), known
+
+
+def _drawn(frame: DataFrame, seed: int, people: int) -> DataFrame:
+    names = named(frame.select("user").distinct(), seeded(seed))
+    return names.orderBy("name", "user").limit(people).select("user")
+
+
+def linkage_table(
+    some: Trial,
+    id_map: pl.DataFrame,
+    released: Table,
+    popularity: Floats,
+    rng: np.random.Generator,
+    *,
+    known: Sequence[int] | None = None,
+    ratings: bool | None = None,
+    items: Choice = "random",
+) -> list[Measurement]:
+    """The success of the intersection attacker on these people, searching all released records.
+
+    popularity: how many people have each item; the attacker who knows rare ones goes by it.
+    """
+    train, theirs = records(some.train), records(some.released)
+    whose = truth(train, theirs, some.owner)
+    levels = levels_of(known, train.lengths[whose.people])
+    sides = [Side(some.train, train, whose, whose.people)]
+    if some.holdout is not None:
+        others = records(some.holdout)
+        nothing = Truth(np.zeros(len(others) + 1, np.int64), np.zeros(0, np.int64), np.ones(len(others)), "map")
+        sides.append(Side(some.holdout, others, nothing, others.people))
+    ids = some.train.users.gather(sides[0].people)
+    hers = id_map.join(pl.DataFrame({"original": ids, "target": np.arange(len(ids))}), on="original")
+    hers = hers.select("target", "released").sort("released")
+    found: list[Measurement] = []
+    for rated in ways_of(ratings, some):
+        told = [learn(s.data, s.records, s.people, max(levels), items, rng, popularity) for s in sides]
+        facts, values = (np.concatenate(parts) for parts in zip(*told, strict=True))
+        values = values if rated else np.full_like(values, np.nan)
+        step = partial(_tally, known=facts, items=some.train.items, ratings=values, hers=hers)
+        tally = total(released, step, "user")
+        blind = np.concatenate([np.diff(s.truth.of(s.people)[0]) for s in sides])[:, None] / tally.records
+        success = np.where(tally.sizes > 0, tally.hits / np.maximum(tally.sizes, 1), blind)
+        success, claims = (np.where(facts < 0, np.nan, told) for told in (success, tally.sizes == 1))
+        params = {"ratings": rated, "items": items, "attacker": "intersection"}
+        whom = (slice(len(ids)), slice(len(ids), None))  # members, and others where there are any
+        attacked = [
+            (side, Outcome(success[rows], claims[rows], np.full(facts[rows].shape, -1)))
+            for side, rows in zip(sides, whom, strict=False)
+        ]
+        found += [linked({"known": r, **params}, attacked, whose, tally.records) for r in levels]
+    return found
+
+
+def _tally(chunk: Interactions, known: Any, items: pl.Series, ratings: Any, hers: pl.DataFrame) -> Tally:
+    """Candidates among the records of a chunk."""
+    people, rows = chunk.compact().n_users, chunk.compact().over_items(items)
+    if not len(rows):
+        return Tally(np.zeros(known.shape, np.int64), np.zeros(known.shape, np.int64), people)
+    here = hers.join(
+        pl.DataFrame({"released": rows.users, "record": np.arange(rows.n_users)}), on="released", how="inner"
+    ).sort("target")
+    starts = np.searchsorted(here["target"].to_numpy(), np.arange(len(known) + 1)).astype(np.int64)
+    none = np.zeros(known.shape)
+    index = postings(records(rows))
+    sizes, hits, _ = intersect(*index, known, ratings, 0.0, starts, here["record"].to_numpy(), none)
+    return Tally(np.maximum(sizes, 0), hits, people)
+
+
+def _rows_of(data: Table, users: pl.Series) -> Interactions:
+    wanted = data.frame.sparkSession.createDataFrame(pl.DataFrame({"user": users}).to_arrow())
+    rows = data.frame.join(wanted, "user", "left_semi").select(*data.frame.columns)
+    return data.layout.interactions(pl.DataFrame(rows.toArrow()))

@@ -1,0 +1,189 @@
+"""release_table(): run a mechanism over a Table on Spark, with the same parameters, and write its bundle in parts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from recveil.data import Interactions
+from recveil.desk.bundle import may_write, placed, save, save_parts
+from recveil.desk.catalogue import Catalogue
+from recveil.desk.places import Place
+from recveil.desk.release import Published, Release, Time, canonical, drawn, fits, publish, time_rule
+from recveil.errors import RecveilError
+from recveil.mechanism import Masking, Mechanism, Public, Synthesis
+from recveil.randomness import Source, source
+from recveil.spark.chunks import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
+from recveil.spark.lake import write_parts
+from recveil.spark.neighbours import critical_items
+from recveil.spark.reading import over_catalogue
+from recveil.spark.similar import plan_streams, rewrite_streams
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CHUNK_ROWS = 500_000
+PART_ROWS = 5_000_000  # of one file of the bundle, which is hashed whole in the memory of an executor:
+PART_BYTES = 64 << 20  # before compression
+
+# Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
+PLANS: dict[str, Callable[..., Any]] = {"mbrw": plan_streams, "shuffle-nnn": critical_items}
+REWRITES: dict[str, Callable[..., Any]] = {"mbrw": rewrite_streams}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A bundle that was written; the private map of its users, and what a Synthesis published."""
+
+    manifest: dict[str, Any]
+    id_map: pl.DataFrame | None = None
+    published: Published | None = None
+
+
+def runs(mechanism: Mechanism) -> None:
+    """Raise where a mechanism does not run on Spark, before anything is started."""
+    if mechanism.local_only:
+        raise RecveilError(f"{mechanism.name} does not run on Spark: {mechanism.local_only}; use --engine local")
+    if isinstance(mechanism, Synthesis) and mechanism.knows_users:
+        raise RecveilError(f"{mechanism.name} with tables of users does not run on Spark; use --engine local")
+
+
+def release_table(
+    data: Table,
+    mechanism: Mechanism,
+    where: str | Path | Place,
+    *,
+    seed: int | None = None,
+    time: Time = "auto",
+    catalogue: Catalogue | None = None,
+    force: bool = False,
+    keep_map: bool = False,
+    enter: Callable[[Release], None] | None = None,
+    part_rows: int = PART_ROWS,
+) -> Made:
+    """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
+
+    A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
+    the rows are those of `release`. `enter` is told of the release before it is written: a ledger misses none.
+    """
+    runs(mechanism)
+    out = placed(where)
+    may_write(out, force)
+    fits(mechanism, data.specimen, time)
+    chance = source(seed)
+    given = catalogue or Catalogue()
+    if given.lists():
+        raise RecveilError("on Spark a catalogue lists items alone; leave its tags and users out")
+    if given.items is not None:
+        data = over_catalogue(data, given.items)
+    layout, rows = data.layout, data.specimen
+    public = Public(rows.kind, rows.unit, layout.items, layout.tags, given.items is not None)
+    if isinstance(mechanism, Synthesis):
+        if rows.kind in ("clicks", "sessions") and rows.time is None:
+            raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
+        published = publish(data, mechanism, public, chance, total=total)  # type: ignore[arg-type]
+        made = drawn(published, chance, time)
+        if enter:
+            enter(made)
+        return Made(save(made, out, force=force), published=published)
+    assert isinstance(mechanism, Masking)
+    if not mechanism.reads_time and time_rule(time, rows) == "drop":
+        data = replace(data, layout=replace(layout, timed=False), specimen=replace(rows, time=None))
+    settled, masked = _masked(data, mechanism, chance)
+    try:
+        release = _release(masked, settled, public, chance.seeded, time)
+        if enter:
+            enter(release)
+        most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
+        put = partial(_put, masked, release, min(part_rows, most))
+        manifest = save_parts(release, out, put, force=force)
+        return Made(manifest, _id_map(masked) if keep_map else None)
+    finally:
+        masked.unpersist()
+
+
+def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism, DataFrame]:
+    """The masked rows, whose tokens are all different and none of them a real user's; kept on the executors' disks."""
+    from pyspark import StorageLevel
+
+    mine, disk = chance.derive(mechanism.name), StorageLevel.DISK_ONLY
+    make: Callable[..., Any] = PLANS.get(mechanism.name, _plan)
+    change: Callable[..., Any] = REWRITES.get(mechanism.name, _rewrite)
+    plan = make(data, mechanism, mine.derive("plan"))
+    for attempt in count():
+        tokens = chance.derive("tokens").derive(attempt).names
+        masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(disk)
+        taken = masked.where("notes is null").select("user", "token").distinct().select("token")
+        if dict(data.frame.dtypes)["user"] == "bigint":
+            taken = taken.union(data.frame.select("user").distinct())
+        if not taken.groupBy("token").count().where("count > 1").head(1):
+            return mechanism.settled(plan), masked
+        masked.unpersist()
+    raise AssertionError
+
+
+def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
+    return mechanism.plan(total(data, mechanism.count, mechanism.by), chance)
+
+
+def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens: Tokens) -> DataFrame:
+    return rewrite(data, partial(mechanism.mask, plan=plan, source=chance), mechanism.by, tokens, mechanism.dense)
+
+
+def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:
+    """A release without its rows: their columns, and everything that is said of them."""
+    none = pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"})
+    unit: Any = public.unit
+    empty = interactions(none, unit)
+    kept = time_rule(time, empty)
+    rows = canonical(replace(empty, time=None) if kept == "drop" else empty, kept)
+    notes: Counter[str] = Counter()
+    for row in masked.where("notes is not null").select("notes").toLocalIterator():
+        notes.update(json.loads(row["notes"]))
+    promise = mechanism.guarantee(public)
+    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, dict(notes))
+
+
+def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> dict[str, int]:
+    """The released rows as parquet files, one range of tokens each."""
+    from pyspark.sql import functions as fn
+
+    rows = masked.where("notes is null")
+    stated = {"rows": rows.count(), "users": rows.select("token").distinct().count()}
+    stated["items"] = rows.select("item").distinct().count()
+    if not stated["rows"]:
+        raise RecveilError(f"{release.mechanism.name} left no rows to release")
+    parts = -(-stated["rows"] // part_rows)
+    place = fn.shiftright(fn.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
+    like = _columns(release.data, release.time)
+    schema = like.to_arrow().schema
+
+    def finished(batches: Batches, unit: Any, time: Any) -> Batches:
+        for piece in pieces(batches, "token", CHUNK_ROWS):
+            chunk = interactions(piece.drop("user").rename({"token": "user"}), unit)
+            chunk = canonical(replace(chunk, time=None) if time == "drop" else chunk, time)
+            yield from arrow(_columns(chunk, time), schema)
+
+    kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
+    done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))
+    if write_parts(done, folder / "data") != stated["rows"]:
+        raise AssertionError("rows were lost on their way")
+    return stated
+
+
+def _columns(rows: Interactions, time: str) -> pl.DataFrame:
+    return rows.frame().rename({"user": rows.unit, "time": "order" if time == "order" else "time"}, strict=False)
+
+
+def _id_map(masked: DataFrame) -> pl.DataFrame:
+    """Two ids of every released user, on the driver: only where the owner asks for it."""
+    pairs = masked.where("notes is null").selectExpr("origin as original", "token as released").distinct()
+    return pl.DataFrame(pairs.toArrow()).sort("released")

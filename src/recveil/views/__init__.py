@@ -1,0 +1,1 @@
+"""The shapes of Interactions that kernels take."""

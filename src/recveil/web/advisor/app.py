@@ -1,0 +1,70 @@
+"""The application: routes, pages, static files, the guard around them, and the work in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
+from fastapi.templating import Jinja2Templates
+
+from recveil import __version__
+from recveil.web.advisor import people_api, problems, public_api
+from recveil.web.advisor.guard import HEADERS, Guard
+from recveil.web.advisor.studio import Studio
+
+HERE = Path(__file__).parent
+NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
+
+
+def create_app(studio: Studio) -> FastAPI:
+    """The web application of a studio."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        work = [asyncio.create_task(task) for task in (studio.keep_fresh(), studio.keep_small())]
+        yield
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+
+    app = FastAPI(
+        title="recveil click advisor",
+        version=__version__,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # the usual pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        telemetry=NO_TELEMETRY,  # requests name items: no trace of them leaves this process
+        responses=problems.documented(500),
+    )
+    app.state.studio = studio
+    app.add_middleware(Guard)
+    problems.install(app)
+    app.add_exception_handler(Exception, _unexpected)
+    app.include_router(people_api.router)
+    app.include_router(public_api.router)
+    app.mount("/static", StaticFiles(directory=HERE / "static", check_dir=False), name="static")
+    _pages(app)
+    return app
+
+
+async def _unexpected(_: Request, __: Exception) -> JSONResponse:
+    return problems.answer(500, "an error of the server, not of the request", HEADERS)
+
+
+def _pages(app: FastAPI) -> None:
+    templates = Jinja2Templates(directory=HERE / "templates")
+
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request) -> HTMLResponse:
+        return templates.TemplateResponse(request, "index.html", {"version": __version__})
+
+    @app.get("/embed", include_in_schema=False)
+    async def embed(request: Request) -> HTMLResponse:
+        return templates.TemplateResponse(request, "embed.html", {"version": __version__})

@@ -1,0 +1,92 @@
+"""Who is asking: random tokens, known to the server by their hash, sent as a cookie or as a bearer.
+
+A browser sends cookies by itself, also when another site makes it ask; so a request with a cookie that changes
+something must carry a header that other sites cannot add, and come from a page of this site.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+
+from recveil.web.advisor.problems import Problem, nobody
+from recveil.web.advisor.store import YEAR
+
+COOKIE = "recveil"
+BROWSER = "x-recveil-request"
+SAFE = ("GET", "HEAD")
+
+_bearer = HTTPBearer(auto_error=False, description="The token that POST /people returned.")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The same token; set for browsers.")
+_admin = HTTPBearer(auto_error=False, scheme_name="Admin", description="The admin token of this server.")
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+AdminBearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_admin)]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Someone who holds a token; whether it is a person's is for the database to say."""
+
+    token: bytes
+    cookie: str | None  # the token itself, where a browser sent it
+
+
+def new_token() -> str:
+    """256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+async def caller(request: Request, bearer: Bearer, cookie: Annotated[str | None, Depends(_cookie)]) -> Caller:
+    """The holder of the token in this request, within the rate limit."""
+    if bearer is not None:
+        found = Caller(digest(bearer.credentials), None)
+    elif cookie:
+        if request.method not in SAFE:
+            same_site(request)
+        found = Caller(digest(cookie), cookie)
+    else:
+        raise nobody()
+    request.app.state.studio.requests.spend(found.token)
+    return found
+
+
+def same_site(request: Request) -> None:
+    """Refuse what another site made a browser ask."""
+    if request.headers.get(BROWSER) != "1":
+        raise Problem(403, "a request with a cookie needs the header X-Recveil-Request: 1")
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
+        raise Problem(403, "this request comes from another site")
+
+
+async def admin(request: Request, bearer: AdminBearer) -> None:
+    """The admin token of this server."""
+    expected: bytes | None = request.app.state.studio.admin
+    if bearer is None or expected is None or not compare_digest(digest(bearer.credentials), expected):
+        raise Problem(401, "this needs the admin token of the server", {"WWW-Authenticate": "Bearer"})
+
+
+def set_cookie(request: Request, response: Response, token: str) -> None:
+    response.set_cookie(COOKIE, token, max_age=YEAR, **_attributes(request))
+
+
+def clear_cookie(request: Request, response: Response) -> None:
+    response.delete_cookie(COOKIE, **_attributes(request))
+
+
+def _attributes(request: Request) -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "strict", "secure": request.url.scheme == "https"}
+
+
+Known = Annotated[Caller, Depends(caller)]
+IsAdmin = Depends(admin)

@@ -1,0 +1,77 @@
+"""A log of clicks becomes the first people of a studio: nameless ones, whose accounts nobody holds a token for."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import numpy as np
+import polars as pl
+import sqlalchemy as sa
+from sqlalchemy import Engine, insert, select
+
+from recveil.clicks.profiles import Clicks, profiles
+from recveil.errors import RecveilError
+from recveil.web.advisor.schema import clicks, items, loads, people
+from recveil.web.advisor.store import now, reading
+
+KEY, TITLE = 200, 500  # characters
+ROWS = 50_000  # at once
+
+
+def valid_key(key: str) -> bool:
+    """Ids that can stand in an address and in any database."""
+    return 0 < len(key) <= KEY and key.isprintable() and key not in (".", "..") and valid_text(key)
+
+
+def valid_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
+    return "\0" not in text
+
+
+def is_empty(engine: Engine) -> bool:
+    with reading(engine) as db:
+        return db.execute(select(items.c.id).limit(1)).first() is None
+
+
+def load(engine: Engine, log: Clicks, titles: dict[str, str]) -> bool:
+    """Load a log into an empty store. The same log again changes nothing (False); another one is refused."""
+    data = log.data
+    names = data.items.cast(pl.String).to_list()
+    for name in names:
+        if not valid_key(name):
+            raise RecveilError(f"item id {name[:40]!r} cannot be served: 1 to {KEY} printable characters")
+    digest = sha256()
+    for part in ("\n".join(names).encode(), data.user.tobytes(), data.item.tobytes(), log.sign.tobytes()):
+        digest.update(part)
+    with engine.begin() as db:
+        loaded = db.execute(select(loads.c.digest)).scalars().all()
+        if digest.digest() in loaded:
+            return False
+        if loaded or db.execute(select(items.c.id).limit(1)).first() is not None:
+            raise RecveilError("this database holds another catalogue; name a new one with --database")
+        _fill(db, log, names, titles)
+        db.execute(insert(loads).values(digest=digest.digest(), at=now()))
+    return True
+
+
+def _fill(db: sa.Connection, log: Clicks, names: list[str], titles: dict[str, str]) -> None:
+    data, at, counts = log.data, now(), profiles(log)
+    rows = [
+        {"id": n, "key": key, "title": titles.get(key, key)[:TITLE], "likes": a, "dislikes": b}
+        for n, (key, a, b) in enumerate(zip(names, counts.likes.tolist(), counts.dislikes.tolist(), strict=True), 1)
+    ]
+    db.execute(insert(items), rows)
+    db.execute(insert(people), [{"id": n, "created": at, "seen": at} for n in range(1, log.users + 1)])
+    order = np.arange(len(log)) if data.time is None else np.argsort(data.time, kind="stable")
+    columns = [(data.user[order] + 1).tolist(), (data.item[order] + 1).tolist(), log.sign[order].tolist()]
+    for first in range(0, len(log), ROWS):
+        part = zip(*(column[first : first + ROWS] for column in columns), strict=True)
+        db.execute(insert(clicks), [{"person": u, "item": i, "sign": s, "at": at} for u, i, s in part])
+    if db.dialect.name == "postgresql":  # ids were given: numbering goes on behind them
+        for table in (people, items):
+            db.exec_driver_sql(
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), (SELECT max(id) FROM {table.name}))"
+            )

@@ -1,0 +1,184 @@
+"""What a person can do: join, click, undo, look, take everything with her, and be forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+
+from recveil.web.advisor import store
+from recveil.web.advisor.identity import (
+    BROWSER,
+    Caller,
+    Known,
+    clear_cookie,
+    digest,
+    new_token,
+    same_site,
+    set_cookie,
+)
+from recveil.web.advisor.problems import documented, nobody
+from recveil.web.advisor.recommending import recommend
+from recveil.web.advisor.studio import Studio
+from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit
+
+router = APIRouter(prefix="/api/v1/people", tags=["people"])
+mine = documented(401, 403, 422, 429, 503)
+
+Sign = Literal["like", "dislike"]
+Strategy = Literal["basic", "careful", "smart"]
+Item = Annotated[str, Path(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="The id of an item.")]
+Key = Annotated[
+    str,
+    Header(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[!-~]+$",
+        description="Random, new for each click: the same request with the same key counts once.",
+    ),
+]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Joined(Body):
+    token: str
+    created: str
+
+
+class Me(Body):
+    clicks: int
+    strategy: Strategy | None
+
+
+class StrategyChoice(Body):
+    strategy: Strategy | None
+
+
+class ClickBody(Body):
+    sign: Sign
+
+
+class Clicked(Body):
+    item: str
+    sign: Sign
+    at: str
+
+
+class ListedClick(Clicked):
+    counted: bool
+
+
+class ClickList(Body):
+    clicks: list[ListedClick]
+
+
+class Recommended(Body):
+    items: list[str]
+    basis: Literal["neighbourhood", "popular"]
+
+
+def studio_of(request: Request) -> Studio:
+    studio: Studio = request.app.state.studio
+    return studio
+
+
+async def read(request: Request, caller: Caller, what: Any) -> Any:
+    """`what(db, person)` for the holder of the token, in a thread."""
+
+    def run() -> Any:
+        with store.reading(studio_of(request).engine) as db:
+            person = store.person(db, caller.token)
+            if person is None:
+                raise nobody()
+            return person, what(db, person)
+
+    return await asyncio.to_thread(run)
+
+
+@router.post("", status_code=201, response_model=Joined, responses=documented(403, 429, 503))
+async def join(request: Request, response: Response) -> Any:
+    """A new account: a token that is shown once. Browsers, which send X-Recveil-Request: 1, get it as a cookie too."""
+    if BROWSER in request.headers:
+        same_site(request)
+    studio = studio_of(request)
+    studio.accounts.spend(request.client.host if request.client else "")
+    token = new_token()
+    made = await studio.write(Join(digest(token)))
+    if BROWSER in request.headers:
+        set_cookie(request, response, token)
+    return {"token": token, **made}
+
+
+@router.get("/me", response_model=Me, responses=mine)
+async def me(request: Request, response: Response, caller: Known) -> Any:
+    """How many clicks, and which strategy. A visit makes the token good for another year."""
+    person, clicks = await read(request, caller, store.click_count)
+    if person.seen < store.now() - store.DAY:
+        await studio_of(request).write(Visit(caller.token))
+        if caller.cookie is not None:
+            set_cookie(request, response, caller.cookie)
+    return {"clicks": clicks, "strategy": person.strategy}
+
+
+@router.put("/me/strategy", response_model=StrategyChoice, responses={**mine, **documented(400, 413)})
+async def choose(request: Request, caller: Known, body: StrategyChoice) -> Any:
+    """Set or clear the default strategy."""
+    await studio_of(request).write(Choose(caller.token, body.strategy))
+    return body
+
+
+@router.get("/me/clicks", response_model=ClickList, responses=mine)
+async def clicks(request: Request, caller: Known) -> Any:
+    """Her clicks in the order of clicking; `counted` says whether the item's public profile knows of it yet."""
+    _, found = await read(request, caller, store.clicks_of)
+    return {"clicks": found}
+
+
+@router.put(
+    "/me/clicks/{item:path}",
+    status_code=201,
+    response_model=Clicked,
+    responses={200: {"model": Clicked, "description": "The same key again"}, **mine, **documented(400, 404, 409, 413)},
+)
+async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
+    """Click an item. It is acknowledged once it is on the disk."""
+    sign = 1 if body.sign == "like" else -1
+    made = await studio_of(request).write(Click(caller.token, item, sign, idempotency_key))
+    again = made.pop("again")
+    return JSONResponse(made, 200 if again else 201)
+
+
+@router.delete("/me/clicks/{item:path}", status_code=204, responses={**mine, **documented(404)})
+async def undo(request: Request, caller: Known, item: Item) -> None:
+    """Take a click back."""
+    await studio_of(request).write(Undo(caller.token, item))
+
+
+@router.get("/me/recommendations", response_model=Recommended, responses=mine)
+async def recommendations(request: Request, caller: Known, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Any:
+    """What people close to her like, or what most people like."""
+    studio = studio_of(request)
+    _, found = await read(request, caller, store.clicks_of)
+    own = {row["item"]: 1 if row["sign"] == "like" else -1 for row in found}
+    items, basis = await asyncio.to_thread(recommend, studio.model, own, studio.snapshot.profiles, limit)
+    return {"items": items, "basis": basis}
+
+
+@router.get("/me/export", responses=mine)
+async def export(request: Request, caller: Known) -> JSONResponse:
+    """Everything that is stored about her, as a file."""
+    _, found = await read(request, caller, store.export)
+    return JSONResponse(found, headers={"Content-Disposition": 'attachment; filename="recveil.json"'})
+
+
+@router.delete("/me", status_code=204, responses=mine)
+async def erase(request: Request, response: Response, caller: Known) -> None:
+    """Erase the account and all that is hers, from the counters too."""
+    await studio_of(request).write(Erase(caller.token))
+    clear_cookie(request, response)

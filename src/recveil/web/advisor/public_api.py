@@ -1,0 +1,115 @@
+"""What everyone may read: the catalogue, the public profiles, the server's health; and the admin's catalogue."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import Field, field_validator
+
+from recveil.web.advisor.identity import IsAdmin
+from recveil.web.advisor.loading import KEY, TITLE, valid_key, valid_text
+from recveil.web.advisor.people_api import Body, studio_of
+from recveil.web.advisor.problems import documented
+from recveil.web.advisor.writes import Stock
+
+router = APIRouter(prefix="/api/v1", tags=["public"])
+
+
+class Health(Body):
+    status: Literal["ok"] = "ok"
+
+
+class Profile(Body):
+    likes: int
+    dislikes: int
+
+
+class Item(Body):
+    id: str
+    title: str
+    profile: Profile | None
+
+
+class Items(Body):
+    total: int
+    people: int
+    min_people: int
+    items: list[Item]
+
+
+class Profiles(Body):
+    people: int
+    min_people: int
+    profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
+    version: str
+
+
+class NewItem(Body):
+    id: Annotated[str, Field(max_length=KEY)]
+    title: Annotated[str, Field(min_length=1, max_length=TITLE)]
+
+    @field_validator("id")
+    @classmethod
+    def _key(cls, value: str) -> str:
+        if not valid_key(value):
+            raise ValueError("an id has printable characters only")
+        return value
+
+    @field_validator("title")
+    @classmethod
+    def _title(cls, value: str) -> str:
+        if not valid_text(value):
+            raise ValueError("not a text")
+        return value
+
+
+class Catalogue(Body):
+    items: Annotated[list[NewItem], Field(max_length=100_000)]
+
+
+class Stocked(Body):
+    added: int
+    renamed: int
+
+
+@router.get("/health", response_model=Health)
+async def health() -> Any:
+    """The server answers."""
+    return Health()
+
+
+@router.get("/items", response_model=Items, responses=documented(422))
+async def items(
+    request: Request,
+    query: Annotated[str, Query(max_length=200)] = "",
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Any:
+    """The catalogue by title. A profile is null where fewer than min_people clicked."""
+    table = studio_of(request).snapshot
+    total, found = table.search(query, offset, limit)
+    return {"total": total, "people": table.people, "min_people": table.min_people, "items": found}
+
+
+@router.get("/profiles", response_model=Profiles, responses={304: {"description": "Not changed"}})
+async def profiles(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The whole public table in one request, so that nobody has to ask about one item."""
+    table = studio_of(request).snapshot
+    headers = {"ETag": f'W/"{table.version}"', "Vary": "Accept-Encoding"}
+    if if_none_match is not None and headers["ETag"] in if_none_match:
+        return Response(status_code=304, headers=headers)
+    packed = accept_encoding is not None and "gzip" in accept_encoding
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(table.packed if packed else table.body, media_type="application/json", headers=headers)
+
+
+@router.put("/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 503), dependencies=[IsAdmin])
+async def stock(request: Request, body: Catalogue) -> Any:
+    """Add items, or give known ones a new title. Admin only."""
+    return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))

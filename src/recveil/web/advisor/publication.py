@@ -1,0 +1,85 @@
+"""What the public sees: item profiles that move in steps no person can be told from.
+
+Counters that follow every click would let a watcher subtract: what changed between two looks is one person's clicks.
+So an item's shown counters stay as they are until the number of people who clicked it has moved by `min_people`: then
+at least as many different people have come (or gone) since, whoever else went and came back. Each difference that is
+ever shown is a sum over min_people people or more. Items with fewer clicks than that show nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Engine, func, select, update
+
+from recveil.web.advisor.schema import clicks, items, people
+from recveil.web.advisor.store import reading
+
+Profile = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The public table at one moment, ready to be sent."""
+
+    people: int
+    min_people: int
+    titles: dict[str, str]  # by item key, in the order of titles
+    profiles: dict[str, Profile | None]
+    version: str
+    body: bytes
+    packed: bytes  # the same, gzipped
+
+    def search(self, query: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
+        """How many items have the words in their title or are so called, and some of them."""
+        wanted = query.casefold().strip()
+        found = [key for key, title in self.titles.items() if wanted in title.casefold() or wanted == key.casefold()]
+        shown = [
+            {"id": key, "title": self.titles[key], "profile": as_document(self.profiles[key])}
+            for key in found[offset : offset + limit]
+        ]
+        return len(found), shown
+
+
+def as_document(profile: Profile | None) -> dict[str, int] | None:
+    return None if profile is None else {"likes": profile[0], "dislikes": profile[1]}
+
+
+def publish(engine: Engine, min_people: int) -> None:
+    """Show the counters of the items for which it is time."""
+    moved = items.c.likes + items.c.dislikes - items.c.shown_likes - items.c.shown_dislikes
+    with engine.begin() as db:
+        newest = select(func.coalesce(func.max(clicks.c.id), 0)).scalar_subquery()
+        db.execute(
+            update(items)
+            .where(func.abs(moved) >= min_people)
+            .values(shown_likes=items.c.likes, shown_dislikes=items.c.dislikes, upto=newest)
+        )
+
+
+def snapshot(engine: Engine, min_people: int) -> Snapshot:
+    """The public table."""
+    columns = (
+        items.c.key,
+        items.c.title,
+        items.c.likes + items.c.dislikes,
+        items.c.shown_likes,
+        items.c.shown_dislikes,
+    )
+    with reading(engine) as db:
+        count = db.execute(select(func.count()).select_from(people)).scalar_one()
+        found = db.execute(select(*columns)).all()
+    rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
+    profiles = {
+        key: (likes, dislikes) if min(true, likes + dislikes) >= min_people else None
+        for key, _, true, likes, dislikes in rows
+    }
+    table = {"people": count, "min_people": min_people, "profiles": profiles}
+    version = sha256(json.dumps(table).encode()).hexdigest()[:16]
+    body = json.dumps({**table, "version": version}, ensure_ascii=False, separators=(",", ":")).encode()
+    titles = {row[0]: row[1] for row in rows}
+    return Snapshot(count, min_people, titles, profiles, version, body, gzip.compress(body, 6, mtime=0))
