@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import Codes, Interactions, align
 from recveil.errors import RecveilError
@@ -55,6 +56,27 @@ class LeftOutError(RecveilError):
     """One measure cannot be made of what was given (no held-out people, no id map); others still can."""
 
 
+@dataclass(frozen=True, eq=False)
+class Shadows:
+    """Releases by one mechanism of people whose membership is known: to learn from, and to be attacked.
+
+    population: the people whom the attacker knows, with their rows. people: codes of those who are asked about.
+    inside[r, p]: whether person p is in release r. The first `learnt` releases are for learning, 2k and 2k + 1 each
+    other's complement; the rest are attacked. made(r) gives a release, or None where the mechanism refused. ceiling:
+    the AUC that a proved guarantee for persons allows.
+    """
+
+    population: Interactions
+    people: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    learnt: int
+    made: Callable[[int], Interactions | None]
+    plan: Literal["pool", "strict"] = "pool"
+    target: Literal["halves", "bundle"] = "halves"
+    ceiling: float | None = None
+    note: str = ""
+
+
 @dataclass(frozen=True)
 class Trial:
     """Data and what was released of them, over one item vocabulary.
@@ -62,6 +84,7 @@ class Trial:
     train: the rows that the mechanism saw. released: what it gave out. holdout: people whom it never saw. owner: for
     each released user the code in train.users of the person whose record it is or was seeded by, -1 where unknown;
     None where nobody knows. query and result: what test people did before and after the moment of recommendation.
+    shadows: releases by the same mechanism to learn from, if any were made.
     """
 
     train: Interactions
@@ -70,6 +93,7 @@ class Trial:
     owner: Codes | None = None
     query: Interactions | None = None
     result: Interactions | None = None
+    shadows: tuple[Shadows, ...] = ()
 
 
 Measure = Callable[[Trial, np.random.Generator], list[Measurement]]
@@ -90,7 +114,7 @@ def trial(
     if not alike or not train.items.is_in(released.items.implode()).any():
         raise RecveilError("the release and the data have no item in common: it is not a release of these data")
     named = {name: part for name, part in given.items() if part is not None}
-    aligned = dict(zip(named, align(*named.values()), strict=True))
+    aligned: dict[str, Any] = dict(zip(named, align(*named.values()), strict=True))
     owner = None if id_map is None else _owner(train, released, id_map)
     return Trial(**aligned, owner=owner)
 

@@ -10,11 +10,13 @@ from recveil.attacks.linkage import linkage
 from recveil.attacks.membership import membership
 from recveil.attacks.nearest import nearest
 from recveil.attacks.reconstruction import reconstruction
+from recveil.attacks.shadow import shadow
 from recveil.attacks.sybil import sybil
 from recveil.measurement import Measure
 
 ATTACKS: dict[str, Measure] = {
     "linkage": linkage,
+    "shadow": shadow,
     "membership": membership,
     "reconstruction": reconstruction,
     "sybil": sybil,
