@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from recveil.errors import RecveilError
 
+EXPERIMENT = "Experiment, not for publication. "  # before the sentence of a promise that was made with a seed
 Status = Literal["proved", "claimed", "refuted", "none", "experiment"]
 
 
@@ -47,7 +48,11 @@ class Guarantee:
         """The same promise made with a seed: it no longer holds, since whoever guesses the seed undoes the noise."""
         if self.status != "proved":
             return self
-        return replace(self, status="experiment", sentence=f"Experiment, not for publication. {self.sentence}")
+        return replace(self, status="experiment", sentence=EXPERIMENT + self.sentence)
+
+    @property
+    def means_little(self) -> bool:
+        return self.epsilon is not None and self.epsilon > 10
 
     def record(self) -> dict[str, Any]:
         """As plain data, for manifests and reports."""
