@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.resources import files
 from typing import Any
 
 from recveil.report import figures
 from recveil.report.glossary import GLOSSARY, link_first_uses
 from recveil.report.methods import methods, rule
+from recveil.report.page import markup, render
 from recveil.report.pictures import inline
 from recveil.report.sheets import SHEETS, describe, interval, number, sheet
 from recveil.report.table import ERROR, METRIC, Entry, Report, short
@@ -24,16 +24,6 @@ CONTENTS = (
 
 def html(report: Report) -> str:
     """The whole page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    env = Environment(
-        loader=PackageLoader("recveil.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    env.filters.update(
-        short=_short, parameters=_parameters, breakable=_breakable, percent=percent, interval=interval, number=number,
-        control=lambda m: describe(m, m.control), share=_share, count_of=counted,
-        things=lambda kind: "clicks" if kind == "sessions" else kind,
-    )  # fmt: skip
     shown = named(report)
     drawn = {
         "frontier": _both(report, figures.frontier, (930, 430), (222, 300), _frontier_label(report)),
@@ -41,11 +31,17 @@ def html(report: Report) -> str:
         "slopes": _slopes(report),
     }
     sections = {"frontier": drawn["frontier"], "curve": drawn["curve"], "ranks": drawn["slopes"]}
-    page = env.get_template("report.html").render(
+    filters: dict[str, Any] = {
+        "short": _short, "parameters": _parameters, "breakable": _breakable, "percent": percent, "interval": interval,
+        "number": number, "control": lambda m: describe(m, m.control), "share": _share, "count_of": counted,
+        "things": lambda kind: "clicks" if kind == "sessions" else kind,
+    }  # fmt: skip
+    page = render(
+        "report.html",
+        filters,
         report=report,
         words=report.words,
         source=report.data.get("source", "these data"),
-        style=_safe(files("recveil.report").joinpath("style.css").read_text(encoding="utf-8")),
         headline=headline(report),
         named=shown,
         closest=None if shown else closest(report),
@@ -67,12 +63,6 @@ def html(report: Report) -> str:
     return link_first_uses(page)
 
 
-def _safe(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)
-
-
 def _short(spec: str) -> Any:
     return _breakable(short(spec))
 
@@ -88,7 +78,7 @@ def _breakable(spec: str) -> Any:
     text = str(escape(spec))
     for sign in (",", ":", "="):
         text = text.replace(sign, f"{sign}<wbr>")
-    return _safe(text)
+    return markup(text)
 
 
 def _share(value: float) -> str:
@@ -113,7 +103,7 @@ def _both(report: Report, draw: Any, wide: tuple[int, int], narrow: tuple[int, i
     picture = draw(report, *wide)
     if picture is None:
         return None
-    return {"wide": _safe(inline(picture, label)), "narrow": _safe(inline(draw(report, *narrow), label))}
+    return {"wide": markup(inline(picture, label)), "narrow": markup(inline(draw(report, *narrow), label))}
 
 
 def _frontier_label(report: Report) -> str:
@@ -140,7 +130,7 @@ def _slopes(report: Report) -> list[tuple[Entry, list[tuple[str, Any]]]]:
             picture = figures.slope(report, entry, metric)
             if picture is not None:
                 label = f"Order of algorithms by {metric} on the real data and on {entry.spec}"
-                shown.append((_tau(report, entry, metric), _safe(inline(picture, label))))
+                shown.append((_tau(report, entry, metric), markup(inline(picture, label))))
         if shown:
             made.append((entry, shown))
     return made
