@@ -21,7 +21,7 @@ from recveil.report.pictures import INK
 from recveil.report.sheets import SHEETS, sheet
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
-from recveil.report.verdict import best, headline, named, sentence
+from recveil.report.verdict import best, closest, headline, named, sentence
 from recveil.report.words import percent, privacy, utility, with_interval
 
 
@@ -69,9 +69,8 @@ def test_the_verdict_speaks_as_promised() -> None:
 def test_the_best_with_a_promise_and_the_best_without_stand_side_by_side() -> None:
     report = invented()
     private, walks = entry(report, "dp-streams"), entry(report, "mbrw")
-    assert (
-        best(report, True) is private and best(report, False) is None
-    )  # of the others each is found in, or teaches nothing
+    assert best(report, True) is private
+    assert best(report, False) is None  # of the others each is found in, or teaches nothing
     assert headline(report).startswith("Best with a promise: dp-streams (epsilon 4 for a person), which keeps 64%")
     assert best(invented(4), True) is None
     assert headline(invented(4)) == "None of these releases both hides people and teaches a recommender."
@@ -87,7 +86,7 @@ def test_the_best_with_a_promise_and_the_best_without_stand_side_by_side() -> No
 def test_a_promise_that_means_little_is_never_named() -> None:
     report = invented()
     private = entry(report, "dp-streams")
-    huge = replace(private, guarantee=replace(private.guarantee, epsilon=100.0))
+    huge = replace(private, guarantee=replace(private.guarantee, epsilon=100.0).weighed())
     worse = replace(report, entries=tuple(huge if e is private else e for e in report.entries))
     assert named(worse) == {}
     assert headline(worse) == "None of these releases both hides people and teaches a recommender."
@@ -127,6 +126,16 @@ def test_a_word_that_needs_explaining_leads_to_its_meaning_once() -> None:
 def test_a_label_is_as_wide_as_the_widest_font_makes_it() -> None:
     assert text_width("iiii", 10) < text_width("mmmm", 10)
     assert text_width("A dp-streams", 12.5) >= 86  # what DejaVu Sans Bold needs
+
+
+def test_a_promise_that_means_little_is_said_first() -> None:
+    report = invented()
+    chosen = entry(report, "dp-streams")
+    weak = replace(chosen, guarantee=replace(chosen.guarantee, epsilon=16.0).weighed())
+    said = replace(report, entries=tuple(weak if e is chosen else e for e in report.entries))
+    assert sentence(said, weak).startswith("Its promise means little: epsilon 16")
+    assert closest(replace(said, entries=(weak,))) is None
+    assert "This promise means little" in html(said)
 
 
 def test_no_lift_where_the_real_data_do_not_beat_popularity() -> None:

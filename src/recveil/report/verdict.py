@@ -89,12 +89,18 @@ def losses(report: Report, entry: Entry) -> list[str]:
 def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
     parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence, loss_sentence)
-    return " ".join(filter(None, (part(report, entry) for part in parts)))
+    little = f"Its promise means little: {entry.guarantee.little}." if entry.guarantee.little else ""
+    return " ".join(filter(None, (little, *(part(report, entry) for part in parts))))
+
+
+def means_something(entry: Entry) -> bool:
+    """Whether its promise, if it has one, is more than nominal; the verdict names no other release."""
+    return entry.guarantee.little is None
 
 
 def promising(entry: Entry) -> bool:
     """Whether there is a proof, of a promise that means something."""
-    return entry.guarantee.status in ("proved", "experiment") and not entry.guarantee.means_little
+    return entry.guarantee.status in ("proved", "experiment") and means_something(entry)
 
 
 def hides(report: Report, entry: Entry) -> bool:
@@ -120,7 +126,7 @@ def best(report: Report, promise: bool) -> Entry | None:
         (m.value, e)
         for e in report.entries
         if promising(e) == promise
-        and not e.guarantee.means_little
+        and means_something(e)
         and hides(report, e)
         and teaches(report, e)
         and (m := report.lift(e))
@@ -136,7 +142,7 @@ def named(report: Report) -> dict[str, Entry]:
 
 def closest(report: Report) -> Entry | None:
     """Where no release does both: of those that teach, the one in which fewest are found."""
-    fit = [(m.value, e) for e in report.entries if teaches(report, e) and (m := report.found(e))]
+    fit = [(m.value, e) for e in report.entries if means_something(e) and teaches(report, e) and (m := report.found(e))]
     return min(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
