@@ -61,11 +61,13 @@ def answer(document: dict[str, Any], lines: list[str], as_json: bool) -> None:
 
 
 @contextmanager
-def terminal() -> Iterator[Progress]:
-    """The Progress of a person at a terminal: notes as lines, steps as a bar; no bar where nobody looks."""
+def terminal(lines: bool = False) -> Iterator[Progress]:
+    """The Progress of a person at a terminal: notes as lines, steps as a bar; elsewhere, with `lines`, a line now and
+    then.
+    """
     from recveil.cli.terminal import Terminal
 
-    shown = Terminal()
+    shown = Terminal(lines)
     try:
         yield shown
     finally:
@@ -73,9 +75,9 @@ def terminal() -> Iterator[Progress]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, silence elsewhere; yields the function to be told of steps done."""
-    with terminal() as shown:
+def progress(what: str, total: int, lines: bool = False) -> Iterator[Callable[[int], None]]:
+    """The same for one piece of work: yields the function to be told of steps done."""
+    with terminal(lines) as shown:
         yield shown.counter(what, total)
 
 
