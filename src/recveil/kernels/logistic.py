@@ -1,4 +1,4 @@
-"""Logistic regression by L-BFGS, on dense or sparse features: what the attackers who learn use."""
+"""Logistic regression by L-BFGS, on dense or sparse features: what attackers learn with, and owners who blur."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.data import Floats
+Floats = NDArray[np.float64]
 
 
 class Logistic(NamedTuple):
