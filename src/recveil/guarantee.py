@@ -10,6 +10,15 @@ from recveil.errors import RecveilError
 
 Status = Literal["proved", "claimed", "refuted", "none", "experiment"]
 
+# What two neighbouring data sets differ in, one relation for each unit: promises about one unit add up.
+NEIGHBOURS = {
+    "user": "add or remove one user with everything she did",
+    "session": "add or remove one session with everything in it",
+    "record": "add or remove one record of one user",
+    "tag": "replace one tag of one post by another one",
+    "bit": "change whether one user has one item",
+}
+
 
 @dataclass(frozen=True)
 class Guarantee:

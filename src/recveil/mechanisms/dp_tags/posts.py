@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions, concat
 from recveil.dp.noise import draw, laplace
 from recveil.dp.posterior import posterior_list
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.dp_tags import LEAST_OF_USERS, Sums, expected, noisy_table, scale, vocabulary
@@ -53,7 +53,7 @@ class DpPostTags(Masking):
             status="proved",
             epsilon=self.epsilon,
             unit="tag",
-            neighbours="replace one tag of one post by another one",
+            neighbours=NEIGHBOURS["tag"],
             given=given,
             proof="docs/guarantees/dp_tags.md",
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee, nothing
+from recveil.guarantee import NEIGHBOURS, Guarantee, nothing
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.mask.choose_p import choose_p
 from recveil.randomness import Source, source
@@ -76,7 +76,7 @@ class Mask(Masking):
             status="proved",
             epsilon=epsilon,
             unit="bit",
-            neighbours="two data sets that differ in whether one person has one item",
+            neighbours=NEIGHBOURS["bit"],
             given="who is in the data, and the catalogue"
             if public.catalogue
             else "who is in the data, and the list of items that anybody in them has",
@@ -134,7 +134,7 @@ def flips(p: float) -> int:
 def bit_epsilon(p: float) -> float:
     """ln(p / (1 - p)) for the p that is really used, rounded up."""
     k = flips(p)
-    return math.nextafter(math.log((_UNIT - k) / k), math.inf)
+    return math.log1p((_UNIT - 2 * k) / k) * (1 + 1e-15)  # log1p: near 1/2 a quotient near 1 has lost what matters
 
 
 def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tuple[Columns, Mask]:
