@@ -16,7 +16,9 @@ from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
 from recveil.cli.demo import demo
+from recveil.cli.export import export
 from recveil.cli.inspect import inspect
+from recveil.cli.keys import keys
 from recveil.cli.measure import measure
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
@@ -41,6 +43,7 @@ for command in (
     clicks,
     compare,
     demo,
+    export,
     inspect,
     measure,
     recommend,
@@ -51,11 +54,14 @@ for command in (
     verify,
 ):
     app.command()(command)
+app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
+app.add_typer(keys, name="keys")
 
 
 EXTRAS = {
     "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
     "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "sign": ("cryptography", "securesystemslib"),
     "spark": ("pyspark",),
     "tags": ("tomotopy",),
 }

@@ -156,6 +156,8 @@ def verified_digests(place: str | Path | Place) -> tuple[dict[str, Any], dict[st
         Guarantee(**manifest["guarantee"])
         for name in ("rows", "users", "items"):
             int(manifest[name])
+        for name in ("recveil", "spec", "kind", "unit", "seeded", "schema"):
+            manifest[name]
     except (FileNotFoundError, NotADirectoryError):
         raise RecveilError(f"{place} is not a bundle: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -92,7 +92,7 @@ class Checked:
 
 def claim(kind: str, digests: Digests, facts: Mapping[str, Any], signer: Signer, before: str = "") -> str:
     """A new line about files, to be added to the text of the claims `before` it."""
-    lines = before.splitlines()
+    lines = _lines(before)
     statement = {
         "_type": STATEMENT,
         "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(digests.items())],
@@ -127,7 +127,7 @@ def check(
     text: str, digests: Digests, trust: Mapping[str, Known] | None = None, kinds: tuple[str, ...] = PUBLISHED
 ) -> Checked:
     """All claims of a file about these files: signatures, chain, subjects, keys, roles, dates."""
-    lines = text.splitlines()
+    lines = _lines(text)
     problems: list[str] = []
     claims: list[Claim] = []
     for number, line in enumerate(lines, 1):
@@ -182,6 +182,11 @@ def read_trust(path: str | Path) -> dict[str, Known]:
     if not trust:
         raise RecveilError(f"{path} names no key; a line has a fingerprint, a role and a name")
     return trust
+
+
+def _lines(text: str) -> list[str]:
+    """Only a newline ends a line: whatever else looks like an end is a change."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _claim(number: int, opened: Opened) -> Claim:

@@ -1,8 +1,8 @@
 """The owner's folder: what was computed on private data about a bundle, beside the bundle and never part of it.
 
-measurements.json: what attacks and metrics found, people by ordinal. claims.jsonl: signed over the bundle's hashes and
-those of the folder's own files. decision.html, decision.json: the sheet. salts.json: what opens the commitments by which
-published claims refer to the sheet. Everything in it is readable by its owner alone.
+measurements.json: what attacks and metrics found, people by ordinal. claims.jsonl: the same, signed over the bundle's
+hashes. decision.html, decision.json: the sheet. salts.json: what opens the commitments by which published claims refer
+to the sheet. Everything in it is readable by its owner alone.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recveil.desk import claims
 from recveil.desk.bundle import placed, verified_digests
 from recveil.desk.claims import CLAIMS, Checked, Known
-from recveil.desk.measure import Findings
 from recveil.desk.places import Folder, Place, os_errors
 from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
+
+if TYPE_CHECKING:
+    from recveil.desk.measure import Findings
 
 MEASUREMENTS, SALTS = "measurements.json", "salts.json"
 PRIVATE = ("attacked", "used")
@@ -65,12 +67,12 @@ def keep_measurements(
     kept = put(folder, MEASUREMENTS, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     if signer is None:
         return
-    about = {**digests, MEASUREMENTS: kept}
     for kind, wanted in (("attacked", True), ("used", False)):
         chosen = [m for m in record["measurements"] if (m["name"] in attacks) == wanted]
         left = [gap for gap in record["left_out"] if (gap["name"] in set(attacks.values())) == wanted]
         if chosen or left:
-            claims.add(folder / CLAIMS, kind, about, {"measurements": chosen, "left_out": left}, signer)
+            facts = {"file": kept, "measurements": chosen, "left_out": left}
+            claims.add(folder / CLAIMS, kind, digests, facts, signer)
 
 
 def measurements(folder: Folder, digests: Mapping[str, str]) -> dict[str, Any] | None:
@@ -97,17 +99,21 @@ def commit(folder: Folder, names: tuple[str, ...]) -> list[dict[str, str]]:
 
 def check(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known] | None, public: Checked) -> list[str]:
     """What does not hold in the owner's folder of this bundle."""
-    own = {n: sha256((folder.path / n).read_bytes()).hexdigest() for n in (MEASUREMENTS,) if (folder / n).exists()}
-    checked = claims.check(claims.text_of(folder / CLAIMS), {**digests, **own}, trust, PRIVATE)
+    checked = claims.check(claims.text_of(folder / CLAIMS), digests, trust, PRIVATE)
     problems = [f"{folder / CLAIMS}: {problem}" for problem in checked.problems]
+    file = folder.path / MEASUREMENTS
+    if checked.claims and file.exists() and sha256(file.read_bytes()).hexdigest() != checked.claims[-1].facts["file"]:
+        problems.append(f"{file} is not what {checked.claims[-1]} was signed on")
     decision = next((c for c in reversed(public.claims) if c.kind in ("approved", "refused")), None)
     if decision is None or not (folder / SALTS).exists():
         return problems
     try:
         salts = json.loads((folder / SALTS).read())
-        for evidence in decision.facts.get("evidence", ()):
-            if _commitment(salts[evidence["name"]], folder.path / evidence["name"]) != evidence["commitment"]:
-                problems.append(f"{folder / evidence['name']} is not the sheet that {decision} was made on")
+        problems += [
+            f"{folder / sheet['name']} is not the sheet that {decision} was made on"
+            for sheet in decision.facts.get("evidence", ())
+            if _commitment(salts[sheet["name"]], folder.path / sheet["name"]) != sheet["commitment"]
+        ]
     except (OSError, ValueError, KeyError, TypeError):
         problems.append(f"{folder / SALTS} does not open what {decision} commits to")
     return problems

@@ -5,6 +5,7 @@ What lands on the driver: the ids of items and tags, the extremes of every item,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,13 +64,20 @@ def read_bundle(spark: Any, bundle: str | Path | Place, manifest: dict[str, Any]
 
 def verified(spark: Any, bundle: Place) -> dict[str, Any]:
     """The manifest of a bundle, after proving on the executors that data and manifest belong together."""
+    manifest = verify(bundle)
+    check_counts(spark)(bundle, manifest)
+    return manifest
+
+
+def check_counts(spark: Any) -> Callable[[Place, dict[str, Any]], None]:
+    """What counts rows, users and items of a bundle on the executors, and raises where the manifest states others."""
     from pyspark.sql import functions as fn
 
-    manifest = verify(bundle)
-    rows = released_rows(spark, bundle, manifest)
-    found = rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first()
-    stated(bundle, manifest, *found)
-    return manifest
+    def check(bundle: Place, manifest: dict[str, Any]) -> None:
+        rows = released_rows(spark, bundle, manifest)
+        stated(bundle, manifest, *rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first())
+
+    return check
 
 
 def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:
