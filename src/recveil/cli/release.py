@@ -161,6 +161,8 @@ def release(
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
     ]
+    if promise["little"]:
+        lines.insert(0, f"this promise means little: {promise['little']}")
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": out, "manifest": manifest}, lines, as_json)

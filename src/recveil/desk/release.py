@@ -156,13 +156,14 @@ def _finish(
     if kept == "drop":
         rows = replace(rows, time=None)
     rows = canonical(rows, kept).compact()
-    return Release(rows, mechanism, promised(mechanism, public, seeded), kept, seeded, notes, id_map)
+    promise = promised(mechanism, public, seeded, rows.n_users)
+    return Release(rows, mechanism, promise, kept, seeded, notes, id_map)
 
 
-def promised(mechanism: Mechanism, public: Public, seeded: bool) -> Guarantee:
-    """What a release promises; with a seed it is an experiment."""
+def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | None = None) -> Guarantee:
+    """What a release of so many people promises; with a seed it is an experiment."""
     promise = mechanism.guarantee(public)
-    return promise.as_experiment() if seeded else promise
+    return (promise.as_experiment() if seeded else promise).weighed(people)
 
 
 def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:

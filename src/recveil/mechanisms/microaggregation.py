@@ -59,7 +59,8 @@ class Microaggregation(Masking):
         return nothing(
             f"Every released profile belongs to at least {self.k} {people} (k-anonymity). That is a property of the "
             f"table and no differential privacy: {one}, whoever knows the others of a group still learns of a "
-            f"{'person' if public.unit == 'user' else public.unit}, and nothing bounds how much."
+            f"{'person' if public.unit == 'user' else public.unit}, and nothing bounds how much.",
+            "k = 1 leaves everyone alone in a group" if self.k < 2 else None,
         )
 
     def card(self) -> str:

@@ -16,7 +16,7 @@ from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import draw, gaussian
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items, count_pairs, list_pairs
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_streams.drawing import Tables, draw_streams
@@ -96,7 +96,7 @@ class DpStreams(Synthesis):
         sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} is public.{sessions}",
+            f"({strength(self.epsilon, self.delta)}), given that {known} is public.{sessions}",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,

@@ -21,7 +21,7 @@ from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.dp.posterior import posterior, posterior_list
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.drawing import TagTables, draw_tags
@@ -116,9 +116,9 @@ class DpTags(Synthesis):
             more = " A person with many tags is protected less: epsilon is multiplied by their number."
         else:
             what, more = "any one person", ""
-        strength = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not {what} was in the data ({strength}), "
+            f"Whoever sees the release learns almost the same whether or not {what} was in the data "
+            f"({strength(self.epsilon, self.delta)}), "
             f"given that {given} are public.{more}",
             status="proved",
             epsilon=self.epsilon,
