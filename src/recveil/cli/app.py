@@ -15,10 +15,12 @@ from recveil.cli.assess import assess
 from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
+from recveil.cli.decide import decide
 from recveil.cli.demo import demo
 from recveil.cli.export import export
 from recveil.cli.inspect import inspect
 from recveil.cli.keys import keys
+from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
@@ -42,6 +44,7 @@ for command in (
     audit,
     clicks,
     compare,
+    decide,
     demo,
     export,
     inspect,
@@ -56,6 +59,7 @@ for command in (
     app.command()(command)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
+app.add_typer(ledger, name="ledger")
 
 
 EXTRAS = {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Engine, FoldTags, Json, Master, Seed, answer, progress, read_data
+from recveil.cli.arguments import Columns, Data, Engine, FoldTags, Json, Master, Seed, answer, progress, read_data, say
+from recveil.cli.keys import passphrase
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.desk.measure import Findings
+    from recveil.desk.places import Place
+    from recveil.desk.signing import Signer
 
 
 def measure(
@@ -33,6 +37,11 @@ def measure(
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
+    ] = False,
+    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="DIR", help="The owner's folder; else BUNDLE.owner.")] = None,
     fold_tags: FoldTags = False,
     engine: Engine = "local",
     master: Master = None,
@@ -50,6 +59,7 @@ def measure(
 
     from recveil.desk.bundle import load
     from recveil.desk.measure import measure_release, read_map, select
+    from recveil.desk.signing import load_key
     from recveil.spark.lake import of_this_machine
 
     names = [name.strip() for name in only.split(",") if name.strip()] if only else None
@@ -60,10 +70,12 @@ def measure(
             raise RecveilError("--fold-tags is for --engine local")
         wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
         chosen = secrets.randbits(63) if seed is None else seed
-        mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes)
+        keeping = Keeping(keep or bool(sign), load_key(sign, passphrase) if sign else None, owner)
+        mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes, keeping)
         answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
         return
     of_this_machine(bundle)
+    keeping = Keeping(keep or bool(sign), load_key(sign, passphrase) if sign else None, owner)
     measures = select(names, known=levels, items=items, ratings=ratings)
     rows = read_data(data, columns, fold_tags)
     release = load(bundle)
@@ -79,7 +91,25 @@ def measure(
             strict=names is not None,
             tick=tick,
         )
+    keeping.put(bundle, found)
     answer({"bundle": bundle, "mechanism": release.manifest["spec"], **found.record()}, _lines(found), as_json)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Whether what is found is kept in the owner's folder, and by whom it is signed."""
+
+    wanted: bool
+    signer: Signer | None
+    folder: str | None
+
+    def put(self, bundle: str | Place, found: Findings) -> None:
+        from recveil.desk.owner import keep_measurements, owner_folder
+
+        if self.wanted:
+            folder = owner_folder(bundle, self.folder)
+            keep_measurements(bundle, found, folder, self.signer)
+            say(f"kept in {folder}, which stays with the owner; what may be published is {bundle} alone")
 
 
 def _on_spark(
@@ -92,6 +122,7 @@ def _on_spark(
     names: list[str] | None,
     seed: int,
     wishes: dict[str, Any],
+    keeping: Keeping,
 ) -> tuple[str, Findings]:
     from recveil.desk.bundle import verify
     from recveil.spark.lake import place
@@ -109,6 +140,7 @@ def _on_spark(
         people = spark.read.csv(here(id_map), header=True) if id_map else None
         held = read_table(spark, holdout, None, "all") if holdout else None
         found = measure_table(rows, released, people, names, seed, manifest["spec"], wishes, held)
+        keeping.put(where, found)
     return manifest["spec"], found
 
 

@@ -15,6 +15,7 @@ from recveil.cli.arguments import (
     FoldTags,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     progress,
@@ -58,6 +59,7 @@ def release(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
     licence: Annotated[
         str | None, typer.Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
     ] = None,
@@ -97,6 +99,7 @@ def release(
     from recveil.desk import ledger as book
     from recveil.desk.assess import contributions, in_records
     from recveil.desk.bundle import save, save_map
+    from recveil.desk.cache import fingerprint
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import draw
     from recveil.desk.release import release as protect
@@ -108,7 +111,8 @@ def release(
     publication = _publication(licence, sign)  # a key that does not open is known before anything is spent
     if ledger:
         book.read(ledger)  # what cannot be kept is refused before anything is spent
-    enter = book.into(ledger) if ledger else None
+    seen: list[str] = []  # the fingerprint of the data, once they are read
+    enter = book.into(ledger, outside=outside_budget, note=lambda: seen[0] if seen else None) if ledger else None
     on_spark = engine == "spark" and not again
     if not on_spark:
         of_this_machine(out)
@@ -132,6 +136,8 @@ def release(
             rows.append(kept)
             del everyone, kept
         spread = contributions(rows[0])
+        if ledger:
+            seen.append(fingerprint(rows[0]))
         for name, outside in (public.outside(rows[0]) if public else {}).items():
             say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once

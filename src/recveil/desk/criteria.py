@@ -16,3 +16,8 @@ OF_ATTACK = {
     "reconstruction": INFERENCE,
     "sybil": INFERENCE,
 }
+
+
+def is_attack(name: str) -> bool:
+    """Whether a measurement comes from an attack; a part of a name tells: copies-auc is of copies."""
+    return name == "theta-omega" or name.partition("-")[0] in OF_ATTACK

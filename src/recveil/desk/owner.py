@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from recveil.desk import claims
 from recveil.desk.bundle import placed, verified_digests
 from recveil.desk.claims import CLAIMS, Checked, Known
+from recveil.desk.criteria import is_attack
 from recveil.desk.places import Folder, Place, os_errors
 from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
@@ -57,9 +58,9 @@ def put(folder: Folder, name: str, text: str) -> str:
 
 
 def keep_measurements(
-    bundle: str | Path | Place, found: Findings, folder: Folder, signer: Signer | None, attacks: Mapping[str, str]
+    bundle: str | Path | Place, found: Findings, folder: Folder, signer: Signer | None = None
 ) -> None:
-    """Keep what was measured of a bundle; signed, where there is a key. `attacks` names the attack of a measurement."""
+    """Keep what was measured of a bundle; signed, where there is a key."""
     manifest, digests = verified_digests(bundle)
     record = found.record()
     riskiest = [{"ordinal": k, **{n: v for n, v in r.items() if n != "user"}} for k, r in enumerate(found.riskiest, 1)]
@@ -68,8 +69,8 @@ def keep_measurements(
     if signer is None:
         return
     for kind, wanted in (("attacked", True), ("used", False)):
-        chosen = [m for m in record["measurements"] if (m["name"] in attacks) == wanted]
-        left = [gap for gap in record["left_out"] if (gap["name"] in set(attacks.values())) == wanted]
+        chosen = [m for m in record["measurements"] if is_attack(m["name"]) == wanted]
+        left = [gap for gap in record["left_out"] if is_attack(gap["name"]) == wanted]
         if chosen or left:
             facts = {"file": kept, "measurements": chosen, "left_out": left}
             claims.add(folder / CLAIMS, kind, digests, facts, signer)
