@@ -10,7 +10,6 @@ from recveil.data import Interactions
 from recveil.formats import count_duplicates, parse_columns
 from recveil.formats.overview import overview
 
-
 PROTECTS = {
     "user": "a person with everything she did",
     "session": (
