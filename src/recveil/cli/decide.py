@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recveil.cli.arguments import Engine, Json, Master, Seed, answer, say
-from recveil.cli.keys import passphrase
-from recveil.errors import RecveilError, unknown
+from recveil.cli.arguments import EngineName, Json, Master, Owner, Seed, answer, say
+from recveil.cli.keys import signer_of
+from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
     from recveil.desk.decision import Context, Decider
@@ -27,8 +27,8 @@ def decide(
     purpose: Annotated[str, typer.Option(help="Why it is released; for the sheet alone.")] = "",
     contract: Annotated[str, typer.Option(help="Under which contract; for the sheet alone.")] = "",
     ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
-    owner: Annotated[str | None, typer.Option(metavar="DIR", help="The owner's folder; else BUNDLE.owner.")] = None,
-    engine: Engine = "local",
+    owner: Owner = None,
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
@@ -40,15 +40,13 @@ def decide(
     Example: recveil decide out --as "Jane Roe, data protection officer" --key dpo.key --approve --until 2027-11-15
     """
     from datetime import date
-    from pathlib import Path
 
     from recveil.desk.decision import Context
-    from recveil.desk.places import Folder
+    from recveil.desk.decision import decide as write
+    from recveil.desk.engine import Engine
+    from recveil.desk.owner import owner_folder
     from recveil.desk.recipients import read_recipient
-    from recveil.spark.lake import of_this_machine
 
-    if engine not in ("local", "spark"):
-        raise unknown("--engine", engine, ("local", "spark"))
     try:
         last = date.fromisoformat(until) if until else None
     except ValueError:
@@ -58,18 +56,8 @@ def decide(
     decider = _decider(as_, key, approve, refuse)
     if decider:
         _warn(decider, context)
-    folder = Folder(Path(owner)) if owner else None
-    from recveil.desk.decision import decide as write
-
-    if engine == "spark":
-        from recveil.spark.lake import place
-        from recveil.spark.session import session
-
-        with session(master) as spark:
-            made = write(place(spark, bundle), context, decider, folder)
-    else:
-        of_this_machine(bundle)
-        made = write(bundle, context, decider, folder)
+    with Engine(engine, master).place(bundle) as place:
+        made = write(place, context, decider, owner_folder(place, owner))
     lines = [*made["sheet"]["verdict"]["sentences"], made["sheet"]["verdict"]["law"], f"the sheet: {made['files'][1]}"]
     lines.append(f"{made['folder']} stays with the owner; what may be published is {bundle} alone")
     if decider:
@@ -79,7 +67,6 @@ def decide(
 
 def _decider(as_: str | None, key: str | None, approve: bool, refuse: bool) -> Decider | None:
     from recveil.desk.decision import Decider
-    from recveil.desk.signing import load_key
 
     if approve and refuse:
         raise RecveilError("--approve and --refuse exclude each other")
@@ -87,12 +74,13 @@ def _decider(as_: str | None, key: str | None, approve: bool, refuse: bool) -> D
         if key or as_:
             raise RecveilError("a key signs a decision: say --approve or --refuse, or leave --key and --as out")
         return None
-    if not key or not as_:
+    if not as_ or key is None:
         raise RecveilError('a decision has a name and a key: --as "name, role" --key KEY')
     name, comma, role = (part.strip() for part in as_.partition(","))
     if not (name and comma and role):
         raise RecveilError(f'--as is a name and a role, such as "Jane Roe, data protection officer", not {as_!r}')
-    return Decider(name, role, "approved" if approve else "refused", load_key(key, passphrase))
+    signer = signer_of(key)
+    return Decider(name, role, "approved" if approve else "refused", signer) if signer else None
 
 
 def _warn(decider: Decider, context: Context) -> None:

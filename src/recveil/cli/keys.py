@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recveil.cli.arguments import Json, answer
+
+if TYPE_CHECKING:
+    from recveil.desk.signing import Signer
 
 keys = typer.Typer(no_args_is_help=True, help="Make a key to sign with, or show whose a key is.")
 
@@ -22,6 +25,15 @@ def passphrase() -> str | None:
     from getpass import getpass
 
     return getpass("Passphrase of the key: ")
+
+
+def signer_of(key: str | None) -> Signer | None:
+    """The key to sign with, opened before anything else is done."""
+    if key is None:
+        return None
+    from recveil.desk.signing import load_key
+
+    return load_key(key, passphrase)
 
 
 @keys.command()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Engine, Json, Master, Seed, answer
-from recveil.errors import unknown
-
-if TYPE_CHECKING:
-    from recveil.desk.verification import Verification
+from recveil.cli.arguments import EngineName, Json, Master, Owner, Seed, answer
 
 
 def verify(
@@ -18,8 +14,8 @@ def verify(
     trust: Annotated[
         str | None, typer.Option(metavar="FILE", help="The keys that you know: fingerprint, role, name; a line each.")
     ] = None,
-    owner: Annotated[str | None, typer.Option(metavar="DIR", help="The owner's folder; else DIR.owner.")] = None,
-    engine: Engine = "local",
+    owner: Owner = None,
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
@@ -28,28 +24,14 @@ def verify(
 
     Example: recveil verify out --trust fingerprints
     """
-    from pathlib import Path
-
     from recveil.desk.claims import read_trust
-    from recveil.desk.places import Folder
+    from recveil.desk.engine import Engine
+    from recveil.desk.owner import owner_folder
     from recveil.desk.verification import verify_bundle
-    from recveil.spark.lake import of_this_machine
 
-    if engine not in ("local", "spark"):
-        raise unknown("--engine", engine, ("local", "spark"))
     known = read_trust(trust) if trust else None
-    folder = Folder(Path(owner)) if owner else None
-    found: Verification
-    if engine == "spark":
-        from recveil.spark.lake import place
-        from recveil.spark.reading import check_counts
-        from recveil.spark.session import session
-
-        with session(master) as spark:
-            found = verify_bundle(place(spark, bundle), known, folder, check_counts(spark))
-    else:
-        of_this_machine(bundle)
-        found = verify_bundle(bundle, known, folder)
+    with Engine(engine, master).place(bundle) as place:
+        found = verify_bundle(place, known, owner_folder(place, owner))
     answer(found.record(), found.lines(), as_json)
     if found.problems:
         raise typer.Exit(3)

@@ -21,7 +21,7 @@ import polars as pl
 from recveil.desk.bundle import CARD, MANIFEST, data_files, placed, verify
 from recveil.desk.croissant import ABOUT
 from recveil.desk.licences import LICENCES, licence_url
-from recveil.desk.places import Folder, Place, os_errors, vacant, whole
+from recveil.desk.places import Folder, Place, check_vacant, os_errors, whole
 from recveil.errors import RecveilError, unknown
 from recveil.formats import read
 from recveil.formats.writing import write_frame
@@ -35,7 +35,7 @@ def export(bundle: str | Path | Place, to: str, out: str | Path) -> dict[str, An
     if to not in TARGETS:
         raise unknown("--to", to, TARGETS)
     target = Folder(Path(out))
-    vacant(target)
+    check_vacant(target)
     source = placed(bundle)
     manifest = verify(source)
     if manifest["seeded"]:

@@ -173,7 +173,7 @@ def replace_text(place: Place, text: str) -> None:
             part.delete()
 
 
-def vacant(place: Place) -> None:
+def check_vacant(place: Place) -> None:
     """Raise where something is there already."""
     if place.exists():
         raise RecveilError(f"{place} exists already; choose another place")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,10 @@ from typing import Any
 import polars as pl
 
 from recveil.desk import claims, owner
-from recveil.desk.bundle import DERIVED, BrokenBundleError, data_files, load, placed, stated, verified_digests
+from recveil.desk.bundle import DERIVED, BrokenBundleError, check_stated, data_files, load, placed, verified_digests
 from recveil.desk.claims import CLAIMS, Checked, Known
 from recveil.desk.croissant import CROISSANT
 from recveil.desk.places import Folder, Place
-
-Count = Callable[[Place, dict[str, Any]], None]  # raises where the data do not have the rows that the manifest states
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,7 @@ class Verification:
 
 
 def verify_bundle(
-    bundle: str | Path | Place,
-    trust: Mapping[str, Known] | None = None,
-    folder: Folder | None = None,
-    count: Count | None = None,
+    bundle: str | Path | Place, trust: Mapping[str, Known] | None = None, folder: Folder | None = None
 ) -> Verification:
     """Hashes, counts and claims of a bundle; and of the owner's folder, where there is one beside it.
 
@@ -59,7 +54,7 @@ def verify_bundle(
     place = placed(bundle)
     try:
         manifest, digests = verified_digests(place)
-        (count or _count)(place, manifest)
+        _count(place, manifest)
     except BrokenBundleError as broken:
         return Verification(None, Checked(), (str(broken),), ())
     found = claims.check(claims.text_of(place / CLAIMS), digests, trust)
@@ -85,14 +80,22 @@ def _remarks(names: list[str], found: Checked) -> list[str]:
 
 
 def _count(place: Place, manifest: dict[str, Any]) -> None:
-    """Rows, users and items against the manifest; of parquet files without making anything of them."""
-    files = [Path(place.path, name) for name in data_files(manifest)] if isinstance(place, Folder) else []
-    if not files or any(file.suffix != ".parquet" for file in files):
-        load(str(place))
+    """Rows, users and items against the manifest: on the executors where the files lie in a lake.
+
+    Of parquet files on this machine nothing is made: the columns are counted as they stand.
+    """
+    if not isinstance(place, Folder):
+        from recveil.spark.reading import check_counts
+
+        check_counts(place, manifest)
+        return
+    files = [place.path / name for name in data_files(manifest)]
+    if any(file.suffix != ".parquet" for file in files):
+        load(place.path)
         return
     try:
         rows = pl.scan_parquet(files)
         counts = rows.select(pl.len(), pl.col(manifest["unit"]).n_unique().alias("users"), pl.col("item").n_unique())
-        stated(place, manifest, *counts.collect().row(0))
+        check_stated(place, manifest, *counts.collect().row(0))
     except (OSError, pl.exceptions.PolarsError):
         raise BrokenBundleError(f"{place}: the data cannot be read as parquet") from None
