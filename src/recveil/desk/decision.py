@@ -40,6 +40,7 @@ UNITS = {
     "tag": "which tag stands on one post; the posts themselves are public",
     "bit": "whether one person has one item; a person with k of them has k times epsilon",
 }
+_NOTHING: dict[str, Any] = {"until": None, "conditions": []}
 TIMES = {"drop": "times", "order": "times (their order is kept)", "keep": ""}
 
 
@@ -76,7 +77,7 @@ def decide(
     if decider is not None:
         _may_decide(place, manifest, standing.problems, decider, context)
     made = sheet(manifest, owner.measurements(aside, digests), context)
-    made["decision"] = None if decider is None else _facts(decider, context) | {"kind": decider.kind}
+    made["decision"] = None if decider is None else _NOTHING | _facts(decider, context) | {"kind": decider.kind}
     made["bundle"] = digests["manifest.json"]
     owner.put(aside, SHEET[0], json.dumps(made, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     owner.put(aside, SHEET[1], page(made))
@@ -199,9 +200,8 @@ def _data(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def _guarantee(manifest: dict[str, Any]) -> dict[str, Any]:
     promise = dict(manifest["guarantee"])
-    if promise["epsilon"] is not None and promise["status"] in ("proved", "experiment"):
-        promise["odds"] = strength(promise["epsilon"], promise["delta"])
-    return promise
+    holds = promise["epsilon"] is not None and promise["status"] in ("proved", "experiment")
+    return promise | {"odds": strength(promise["epsilon"], promise["delta"]) if holds else None}
 
 
 def _use(numbers: Sequence[dict[str, Any]]) -> list[str]:

@@ -54,7 +54,7 @@ def findings(measurements: Sequence[Row], recipient: Recipient) -> list[Finding]
 def not_run(found: Sequence[Finding], left_out: Sequence[Row], recipient: Recipient) -> list[dict[str, str]]:
     """What was not attacked, each with its reason."""
     reasons = {gap["name"]: gap["why"] for gap in left_out}
-    done = {finding.attack.partition(",")[0] for finding in found}
+    done = {finding.attack.partition(" ")[0] for finding in found}
     missing = [
         {"criterion": criterion, "attack": attack, "why": reasons.get(attack, "was not run on this bundle")}
         for attack, criterion in OF_ATTACK.items()
@@ -133,12 +133,12 @@ def _share(m: Row) -> str:
 
 # Criterion, attack, which measurements, the recipient's limit, whether the control is taken off first, the sentence.
 _KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, bool, Callable[[Row], str]]] = [
-    (SINGLING_OUT, "linkage, unique by known items", _linkage("intersection"), "most_found", False, _found),
-    (SINGLING_OUT, "copies, whose stream", _named("copies-linkage"), "most_found", False, _copied),
-    (LINKABILITY, "linkage, by known items", _linkage("score"), "most_found", False, _found),
+    (SINGLING_OUT, "linkage (all known items)", _linkage("intersection"), "most_found", False, _found),
+    (SINGLING_OUT, "copies (whose stream)", _named("copies-linkage"), "most_found", False, _copied),
+    (LINKABILITY, "linkage (best match)", _linkage("score"), "most_found", False, _found),
     (INFERENCE, "membership", _named("membership-auc"), "most_membership", False, _member),
-    (INFERENCE, "membership, few false alarms", _named("membership-tpr"), "most_recognised", False, _recognised),
-    (INFERENCE, "copies, membership", _named("copies-auc"), "most_membership", False, _member),
+    (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", False, _recognised),
+    (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", False, _member),
     (INFERENCE, "reconstruction", _named("reconstruction"), "most_gained", True, _rebuilt),
     (INFERENCE, "sybil", _named("sybil"), "most_gained", True, _fakes),
 ]
