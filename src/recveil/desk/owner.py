@@ -36,7 +36,8 @@ def owner_folder(bundle: str | Path | Place, chosen: str | None = None) -> Folde
         return Folder(Path(chosen))
     place = placed(bundle)
     if isinstance(place, Folder):
-        return Folder(place.path.with_name(f"{place.path.resolve().name}.owner"))
+        path = place.path.resolve() if place.path.name in ("", "..") else place.path
+        return Folder(path.parent / f"{path.name}.owner")
     return Folder(Path(f"{place.uri.rstrip('/').rpartition('/')[2]}.owner"))
 
 
