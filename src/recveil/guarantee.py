@@ -28,6 +28,7 @@ class Guarantee:
     given: str | None = None  # what is taken to be public
     proof: str | None = None  # where in docs/ the theorem stands
     rho: float | None = None  # the budget as zCDP, where the noise is Gaussian: rhos of several releases add up
+    rho_fails: float = 0.0  # the chance, part of delta, with which rho does not hold; chances add up too
 
     def __post_init__(self) -> None:
         if not self.sentence.strip():
@@ -56,6 +57,7 @@ class Guarantee:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
+            "rho_fails": self.rho_fails,
             "unit": self.unit,
             "neighbours": self.neighbours,
             "given": self.given,
@@ -86,6 +88,7 @@ def compose(first: Guarantee, second: Guarantee) -> Guarantee:
         epsilon=first.epsilon + second.epsilon,
         delta=first.delta + second.delta,
         rho=None if first.rho is None or second.rho is None else first.rho + second.rho,
+        rho_fails=first.rho_fails + second.rho_fails,
         given=given,
         sentence=f"Two releases together. {first.sentence} {second.sentence}",
         proof=None,
