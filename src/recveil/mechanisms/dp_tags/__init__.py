@@ -22,7 +22,7 @@ from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
@@ -145,25 +145,21 @@ class DpTags(Synthesis):
         fails = self.selection_delta(public)
         delta = fails if self.unit == "record" else self.delta or 0.0
         if self.unit == "record":
-            what, neighbours = (
-                "one tag that somebody gave to an item",
-                "add or remove one tag of one person on one item",
-            )
+            what = "one tag that somebody gave to an item"
             more = " A person with many tags is protected less: epsilon is multiplied by their number."
         else:
-            what, neighbours, more = "any one person", "add or remove one person with all her tags", ""
-        strength = f"epsilon {self.epsilon:g}" + (f", delta {delta:g}" if delta else "")
+            what, more = "any one person", ""
         are = "is" if given.count("the ") == 1 else "are"
         return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not {what} was in the data ({strength}), "
-            f"given that {given} {are} public.{more}",
+            f"Whoever sees the release learns almost the same whether or not {what} was in the data "
+            f"({strength(self.epsilon, delta)}), given that {given} {are} public.{more}",
             status="proved",
             epsilon=self.epsilon,
             delta=delta,
             rho=self.rho(public),
             rho_fails=0.0 if self.unit == "record" else fails,
             unit=self.unit,
-            neighbours=neighbours,
+            neighbours=NEIGHBOURS[self.unit],
             given=given,
             proof="docs/guarantees/dp_tags.md",
         )
