@@ -22,6 +22,7 @@ from recveil.cli.inspect import inspect
 from recveil.cli.keys import keys
 from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
+from recveil.cli.mechanisms import mechanisms
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
@@ -49,6 +50,7 @@ for command in (
     export,
     inspect,
     measure,
+    mechanisms,
     recommend,
     release,
     reproduce,

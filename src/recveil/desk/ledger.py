@@ -73,7 +73,7 @@ class Budget:
 def entry(mechanism: Mechanism, guarantee: Guarantee) -> dict[str, Any]:
     """The line of a release: what it spends, when and by which mechanism."""
     promise = guarantee.record()
-    keys = ("status", "epsilon", "delta", "rho", "unit", "neighbours", "proof")
+    keys = ("status", "epsilon", "delta", "rho", "unit", "neighbours", "proof", "rho_fails")
     return {"date": _now(), "mechanism": spec.text(mechanism), **{key: promise[key] for key in keys}}
 
 
@@ -151,8 +151,8 @@ def within(budget: Budget, group: list[dict[str, Any]]) -> bool:
     epsilon, delta = (sum(Decimal(str(e[key])) for e in group) for key in ("epsilon", "delta"))
     if epsilon <= Decimal(str(budget.epsilon)) and delta <= Decimal(str(budget.delta)):
         return True
-    rhos = _rhos(group)
-    return rhos is not None and budget.delta > 0 and epsilon_of(sum(rhos), budget.delta) <= budget.epsilon
+    rhos, left = _rhos(group), budget.delta - _fails(group)
+    return rhos is not None and left > 0 and epsilon_of(sum(rhos), left) <= budget.epsilon
 
 
 def summary(path: str | Path) -> list[str]:
@@ -203,11 +203,12 @@ def unpromised(entries: list[dict[str, Any]]) -> int:
 
 def _composed(group: list[dict[str, Any]]) -> tuple[float, float]:
     epsilon, delta = sum(e["epsilon"] for e in group), sum(e["delta"] for e in group)
-    rhos, largest = _rhos(group), max(e["delta"] for e in group)
+    rhos, fails = _rhos(group), _fails(group)
+    largest = max(e["delta"] - (e.get("rho_fails") or 0.0) for e in group)
     if rhos is not None and largest:
         together = epsilon_of(sum(rhos), largest)
         if together <= epsilon:
-            return together, largest
+            return together, largest + fails
     return epsilon, delta
 
 
@@ -216,6 +217,11 @@ def _rhos(group: list[dict[str, Any]]) -> list[float] | None:
     rhos = [e["rho"] if e["rho"] is not None else e["epsilon"] ** 2 / 2 if not e["delta"] else None for e in group]
     known = [rho for rho in rhos if rho is not None]
     return known if len(known) == len(group) else None
+
+
+def _fails(group: list[dict[str, Any]]) -> float:
+    """The chance that some rho does not hold."""
+    return float(sum(e.get("rho_fails") or 0.0 for e in group))
 
 
 def _now() -> str:
