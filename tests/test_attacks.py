@@ -24,7 +24,9 @@ from recveil.measurement import LeftOutError, Measurement, Trial, trial
 every = pytest.mark.parametrize("name", sorted(ATTACKS))
 # Similarity to a picked record is above that to a random one for anybody of whom items are known: see the control.
 JUDGED_BY_CONTROL = {"theta-omega"}
-DIFFERENCES = {"attribute-attributable"}  # of two AUCs: may be negative
+DIFFERENCES = {"attributes-attributable"}  # of two AUCs: may be negative
+CROWDS = {"attributes": 700}  # people that it takes to be sure of a difference
+CLEAR = {"lists": 0.3}  # seen through a model, and not for all people, a member is less plain
 SEEDS = 40
 
 
@@ -43,11 +45,12 @@ def attack(name: str, subject: Trial, seed: int = 0) -> list[Measurement]:
 
 @every
 def test_it_succeeds_where_the_data_are_released_as_they_are(name: str) -> None:
-    for m in attack(name, same()):
+    found = attack(name, same(CROWDS.get(name, 150)))
+    for m in found:
         assert m.chance is not None
         assert m.low > m.chance, m
         assert "no better" not in m.note
-    assert max(m.value - (m.chance or 0) for m in attack(name, same())) > 0.35
+    assert max(m.value - (m.chance or 0) for m in found) > CLEAR.get(name, 0.4)
 
 
 @every
@@ -55,7 +58,8 @@ def test_it_is_at_chance_on_a_release_that_has_nothing_to_do_with_the_data(name:
     rows = defaultdict(list)
     for seed in range(SEEDS):
         for m in attack(name, unrelated(seed=seed), seed):
-            rows[m.name, str(m.params)].append(m)
+            if m.params.get("trained_on") != "data":  # such a model has no release between it and the data
+                rows[m.name, str(m.params)].append(m)
     inside, alarms = defaultdict(list), defaultdict(list)
     for (found, _), runs in rows.items():
         for m in runs:

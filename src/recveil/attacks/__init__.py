@@ -9,6 +9,7 @@ from recveil.attacks.across import across
 from recveil.attacks.attributes import attributes
 from recveil.attacks.copies import copies
 from recveil.attacks.linkage import linkage
+from recveil.attacks.lists import lists
 from recveil.attacks.membership import membership
 from recveil.attacks.nearest import nearest
 from recveil.attacks.reconstruction import reconstruction
@@ -24,6 +25,7 @@ ATTACKS: dict[str, Measure] = {
     "sybil": sybil,
     "nearest": nearest,
     "copies": copies,
+    "lists": lists,
     "across": across,
     "attributes": attributes,
 }

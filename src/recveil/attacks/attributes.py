@@ -98,7 +98,7 @@ def _from_records(
         others = scores[rng.permutation(len(scores))]
         found.append(
             measured(
-                "attribute-auc",
+                "attributes-auc",
                 auc(scores[has], scores[~has]),
                 len(scores),
                 chance=0.5,
@@ -158,7 +158,7 @@ def _from_items(
     estimate = (value, min(float(low), value), max(float(high), value))
     return [
         measured(
-            "attribute-attributable", estimate, len(hit), chance=0.0, control=gains[1].of(), params=params, note=note
+            "attributes-attributable", estimate, len(hit), chance=0.0, control=gains[1].of(), params=params, note=note
         )
     ]
 

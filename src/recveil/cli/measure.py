@@ -13,12 +13,15 @@ from recveil.cli.arguments import (
     FoldTags,
     Json,
     Master,
+    Owner,
     Seed,
     answer,
     names,
     numbers,
+    say,
     terminal,
 )
+from recveil.cli.keys import signer_of
 
 if TYPE_CHECKING:
     from recveil.desk.measure import Findings
@@ -61,6 +64,11 @@ def measure(
     attributes: Annotated[
         str | None, typer.Option(metavar="FILE", help="What people are: user and other columns, csv or parquet.")
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
+    ] = False,
+    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
+    owner: Owner = None,
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
     master: Master = None,
@@ -74,8 +82,9 @@ def measure(
     Example: recveil measure ratings.csv out --map map.csv --holdout out.holdout.parquet
     """
     levels, only_these = numbers(known), names(only)
+    signer = signer_of(sign)
     from recveil.desk.engine import Engine
-    from recveil.desk.evidence import Evidence
+    from recveil.desk.equipment import Equipment
     from recveil.desk.inputs import Input
     from recveil.desk.measure import MeasureRequest, run_measure
 
@@ -90,10 +99,17 @@ def measure(
         ratings=ratings,
         seed=seed,
         engine=Engine(engine, master),
-        evidence=Evidence(shadows, command, seconds, also, also_map, attributes),
+        equipment=Equipment(shadows, command, seconds, also, also_map, attributes),
     )
     with terminal() as progress:
         found = run_measure(request, progress)
+    if keep or signer:
+        from recveil.desk.owner import keep_measurements, owner_folder
+
+        with request.engine.place(bundle) as place:
+            folder = owner_folder(place, owner)
+            keep_measurements(place, found, folder, signer)
+        say(f"kept in {folder}, which stays with the owner; what may be published is {bundle} alone")
     answer({"bundle": bundle, "mechanism": found.mechanism, **found.record()}, _lines(found), as_json)
     if found.breaches:
         raise typer.Exit(3)

@@ -17,6 +17,7 @@ from recveil.cli.arguments import (
     EngineName,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     progress,
@@ -50,6 +51,7 @@ class Wish:
     catalogue: str | None
     published: Published | None
     ledger: str | None
+    outside_budget: bool
     seed: int | None
 
     @property
@@ -57,7 +59,7 @@ class Wish:
         """What enters the promise in the ledger, before any noise is drawn."""
         from recveil.desk.ledger import into
 
-        return into(self.ledger) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def recommend(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -119,7 +122,7 @@ def recommend(
         from recveil.desk import ledger as book
 
         book.read(ledger)  # what cannot be kept is refused before anything is spent
-    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, seed)
+    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, outside_budget, seed)
     _possible(mechanism, wish)
     if engine == "spark":
         _on_spark(data, columns, duplicates, master, mechanism, wish, out, as_json)
@@ -288,7 +291,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
     from recveil.mechanisms.dp_streams.drawing import lists, similarity
     from recveil.mechanisms.spec import text
 
-    tables = mechanism.tables(published.rounds)
+    tables = mechanism.tables(published.rounds, published.public)
     if not wish.published:
         say(spent(published))
     how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
@@ -296,7 +299,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
 
 
 def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
-    """Noisy tables over the public catalogue, or over the observed items where none was given."""
+    """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
     from recveil.mechanism import Public
@@ -320,7 +323,7 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     from recveil.mechanism import Public
     from recveil.randomness import source
     from recveil.spark.chunks import total
-    from recveil.spark.reading import over_catalogue
+    from recveil.spark.reading import narrow, over_catalogue
 
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:
@@ -329,7 +332,8 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     if given is not None:
         data = over_catalogue(data, given)
     public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
-    return publish(data, mechanism, public, source(wish.seed), total=total, enter=wish.enter)  # type: ignore[arg-type]
+    engine = {"total": total, "narrow": narrow, "enter": wish.enter}
+    return publish(data, mechanism, public, source(wish.seed), **engine)  # type: ignore[arg-type]
 
 
 # Who can learn from what a mechanism lets out, on either engine.

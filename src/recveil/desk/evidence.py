@@ -1,100 +1,155 @@
-"""Evidence: what an owner brings for stronger attackers: shadows, another release, what people are, another tool."""
+"""Evidence: measurements of a release by the three criteria, held against a recipient's limits, in sentences."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-import polars as pl
+from recveil.desk.criteria import CRITERIA, INFERENCE, LINKABILITY, OF_ATTACK, SINGLING_OUT
+from recveil.desk.recipients import Recipient
+from recveil.report.words import percent
 
-from recveil.data import Interactions, concat
-from recveil.desk.command import SECONDS, command_maker
-from recveil.desk.people import labelled, read_people
-from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
-from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee
-from recveil.measurement import Also, Shadows, Trial, owners
-from recveil.mechanisms.spec import parse
+BELOW, ABOVE, BETWEEN = "below the limit", "above the limit", "the interval spans the limit"
+Row = Mapping[str, Any]  # a measurement as plain data
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """shadows: how many releases of halves to learn from; 0: none. command: a tool that makes releases, where no
-    mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people."""
+class Finding:
+    """One attack: its strongest result that this recipient could reach, and what it means for one person."""
 
-    shadows: int = 0
-    command: str | None = None
-    seconds: float = SECONDS
-    also: str | None = None
-    also_map: str | None = None
-    attributes: str | pl.DataFrame | None = None
+    criterion: str
+    attack: str
+    value: float
+    low: float
+    high: float
+    control: float | None
+    chance: float | None
+    limit: float
+    verdict: str
+    sentence: str
 
-
-NO_EVIDENCE = Evidence()
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a release comes from: the spec of a mechanism, and its promise; neither is known of another tool's."""
-
-    spec: str | None = None
-    promise: Guarantee | None = None
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
 
 
-def brought(evidence: Evidence, subject: Trial, origin: Origin, seed: int) -> Trial:
-    """The trial with everything that the evidence adds to it."""
-    if evidence.attributes is not None:
-        given = evidence.attributes
-        table = given if isinstance(given, pl.DataFrame) else read_people(given)
-        subject = replace(subject, attributes=labelled(subject, table))
-    if evidence.also is not None:
-        subject = replace(subject, also=_other(evidence, subject, origin))
-    if evidence.shadows:
-        subject = replace(subject, shadows=_shadows(evidence, subject, origin, seed))
-    return subject
+def findings(measurements: Sequence[Row], recipient: Recipient) -> list[Finding]:
+    """For each kind of attack the strongest result within what the recipient is taken to know."""
+    found = []
+    for criterion, attack, matches, limit, gained, words in _KINDS:
+        fit = [m for m in measurements if matches(m, recipient)]
+        if not fit:
+            continue
+        off = [(m["control"] or 0.0) if gained else 0.0 for m in fit]
+        best = max(range(len(fit)), key=lambda k: fit[k]["value"] - off[k])
+        m, most = fit[best], getattr(recipient, limit)
+        low, high = m["low"] - off[best], m["high"] - off[best]
+        blind = m["chance"] is not None and m["low"] <= m["chance"]
+        verdict = BELOW if high <= most or blind else ABOVE if low > most else BETWEEN
+        figures = (m["value"], m["low"], m["high"], m["control"], m["chance"])
+        found.append(Finding(criterion, attack, *figures, most, verdict, words(m)))
+    return found
 
 
-def _shadows(evidence: Evidence, subject: Trial, origin: Origin, seed: int) -> tuple[Shadows, ...]:
-    """Halves of all the people, in both plans; and the bundle itself, where people are known who are not in it."""
-    everybody = subject.train
-    if subject.holdout is not None:
-        everybody = concat([subject.train, subject.holdout])
-    everybody = everybody.compact()
-    make = _maker(evidence, origin, everybody)
-    pool = Halves(evidence.shadows, "pool", seed, origin.promise)
-    found = [of_halves(everybody, make, pool)]
-    if everybody.n_users // 3 >= 2 * evidence.shadows:
-        found.append(of_halves(everybody, make, replace(pool, plan="strict")))
-    if subject.holdout is not None:
-        found.append(of_bundle(subject.train, subject.released, subject.holdout, make, pool))
-    return tuple(found)
+def not_run(found: Sequence[Finding], left_out: Sequence[Row], recipient: Recipient) -> list[dict[str, str]]:
+    """What was not attacked, each with its reason."""
+    reasons = {gap["name"]: gap["why"] for gap in left_out}
+    done = {finding.attack.partition(" ")[0] for finding in found}
+    missing = [
+        {"criterion": criterion, "attack": attack, "why": reasons.get(attack, "was not run on this bundle")}
+        for attack, criterion in OF_ATTACK.items()
+        if attack not in done and attack != "nearest"
+    ]
+    if recipient.other_releases:
+        why = "no attack joins two releases of the same people yet; the ledger below says what they add up to"
+        missing.append({"criterion": LINKABILITY, "attack": "across releases", "why": why})
+    return missing
 
 
-def _maker(evidence: Evidence, origin: Origin, people: Interactions) -> Maker:
-    if evidence.command is not None:
-        return command_maker(evidence.command, evidence.seconds)
-    if origin.spec is None:
-        raise RecveilError('shadows of another tool\'s release need the tool: give it as --command "tool {in} {out}"')
-    return maker(parse(origin.spec), people)
+def uncovered(found: Sequence[Finding]) -> list[str]:
+    """The criteria that no attack speaks to."""
+    return [criterion for criterion in CRITERIA if criterion not in {f.criterion for f in found}]
 
 
-def _other(evidence: Evidence, subject: Trial, origin: Origin) -> Also:
-    from recveil.desk.bundle import load
-    from recveil.desk.measure import read_map
+def _linkage(attacker: str) -> Callable[[Row, Recipient], bool]:
+    def matches(m: Row, recipient: Recipient) -> bool:
+        params = m["params"]
+        return (
+            m["name"] == "linkage"
+            and params.get("attacker") == attacker
+            and params["known"] <= recipient.known_items
+            and (recipient.known_ratings or not params.get("ratings"))
+        )
 
-    path = evidence.also or ""
-    bundle = load(path)
-    alike = bundle.data.items.dtype == subject.train.items.dtype
-    if not alike or not subject.train.items.is_in(bundle.data.items.implode()).any():
-        raise RecveilError(f"{Path(path).name} and the data have no item in common: it is not a release of these data")
-    owner = owners(subject.train, bundle.data, read_map(evidence.also_map)) if evidence.also_map else None
-    kept = tuple(p for p in map(_kept, (origin.spec, bundle.manifest["spec"])) if p is not None)
-    rows = bundle.data.over_items(subject.train.items)
-    return Also(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None)
+    return matches
 
 
-def _kept(spec: str | None) -> float | None:
-    """With which probability a mechanism is known to leave a bit as it is."""
-    mechanism = parse(spec) if spec and spec.startswith("mask") else None
-    p = getattr(mechanism, "p", None)
-    return p if isinstance(p, float) and 0.5 < p < 1 else None
+def _named(name: str) -> Callable[[Row, Recipient], bool]:
+    return lambda m, _: bool(m["name"] == name)
+
+
+def _found(m: Row) -> str:
+    known, ratings = m["params"]["known"], " with the ratings" if m["params"].get("ratings") else ""
+    says = f"Who knows {known} thing{'s' * (known != 1)} she did{ratings} names her record with {_share(m)}"
+    if m["control"] is not None:
+        says += f"; of people who are not in the data a record is named in error for {percent(m['control'])}"
+    return says + "."
+
+
+def _copied(m: Row) -> str:
+    return f"Who sees a released stream names the person whose clicks begin it with {_share(m)}."
+
+
+def _member(m: Row) -> str:
+    return (
+        f"Shown her and somebody who is not in the data, the attacker says rightly who is in them in "
+        f"{_share(m)} of cases; a coin does so in 50%."
+    )
+
+
+def _recognised(m: Row) -> str:
+    return (
+        f"If one in {round(1 / m['params']['fpr'])} may be accused falsely, that she is in the data is recognised with "
+        f"{_share(m)}."
+    )
+
+
+def _attribute(m: Row) -> str:
+    return (
+        f"That she is {m['params']['attribute']} is told better by {_share(m)} of AUC because she is in the release, "
+        "beyond what it teaches about anybody."
+    )
+
+
+def _rebuilt(m: Row) -> str:
+    what = "ratings" if m["params"].get("values") == "ratings" else "items"
+    return f"Of her {what} {_share(m)} are guessed right; without her record {percent(m['control'] or 0.0)}."
+
+
+def _fakes(m: Row) -> str:
+    return (
+        f"Of what made-up neighbours of hers are recommended she touched {_share(m)}; of the most popular items "
+        f"{percent(m['control'] or 0.0)}."
+    )
+
+
+def _share(m: Row) -> str:
+    low, high = (percent(m[side]).removesuffix("%") for side in ("low", "high"))
+    return f"{percent(m['value'])} [{low}, {high}]"
+
+
+# Criterion, attack, which measurements, the recipient's limit, whether the control is taken off first, the sentence.
+_KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, bool, Callable[[Row], str]]] = [
+    (SINGLING_OUT, "linkage (all known items)", _linkage("intersection"), "most_found", False, _found),
+    (SINGLING_OUT, "copies (whose stream)", _named("copies-linkage"), "most_found", False, _copied),
+    (LINKABILITY, "linkage (best match)", _linkage("strongest"), "most_found", False, _found),
+    (INFERENCE, "membership (shadows)", _named("shadow-auc"), "most_membership", False, _member),
+    (INFERENCE, "membership (shadows, few false alarms)", _named("shadow-tpr"), "most_recognised", False, _recognised),
+    (INFERENCE, "attributes", _named("attributes-attributable"), "most_gained", False, _attribute),
+    (LINKABILITY, "across two releases", _named("across-linkage"), "most_found", False, _found),
+    (INFERENCE, "membership", _named("membership-auc"), "most_membership", False, _member),
+    (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", False, _recognised),
+    (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", False, _member),
+    (INFERENCE, "reconstruction", _named("reconstruction"), "most_gained", True, _rebuilt),
+    (INFERENCE, "sybil", _named("sybil"), "most_gained", True, _fakes),
+]

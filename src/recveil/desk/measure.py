@@ -23,7 +23,7 @@ from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
 from recveil.desk.engine import LOCAL, Engine
-from recveil.desk.evidence import NO_EVIDENCE, Evidence, Origin, brought
+from recveil.desk.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
@@ -62,7 +62,7 @@ class MeasureRequest:
     """`data` and a release of them: a bundle, or rows in memory.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows. `evidence` is for stronger attackers. Without a seed every run draws afresh.
+    linkage attacker knows. `equipment` is for stronger attackers. Without a seed every run draws afresh.
     """
 
     data: Input
@@ -75,7 +75,7 @@ class MeasureRequest:
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
-    evidence: Evidence = NO_EVIDENCE
+    equipment: Equipment = NO_EQUIPMENT
 
     def __post_init__(self) -> None:
         if self.items not in get_args(Choice):
@@ -106,7 +106,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         mechanism=origin.spec,
         strict=request.only is not None,
         tick=progress.counter("measuring", len(chosen)),
-        completed=lambda subject: brought(request.evidence, subject, origin, seed),
+        completed=lambda subject: brought(request.equipment, subject, origin, seed),
     )
 
 
@@ -150,7 +150,7 @@ def measure_release(
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`. `completed` adds evidence to the trial.
+    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial.
     """
     subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
