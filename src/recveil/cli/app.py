@@ -18,6 +18,7 @@ from recveil.cli.compare import compare
 from recveil.cli.demo import demo
 from recveil.cli.inspect import inspect
 from recveil.cli.measure import measure
+from recveil.cli.mechanisms import mechanisms
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
@@ -43,6 +44,7 @@ for command in (
     demo,
     inspect,
     measure,
+    mechanisms,
     recommend,
     release,
     reproduce,

@@ -23,6 +23,7 @@ def demo(
 
     Example: recveil demo -o demo
     """
+    from recveil.desk.advice import fitting
     from recveil.desk.assess import assess
     from recveil.desk.bundle import load, save
     from recveil.desk.cache import user_cache
@@ -31,7 +32,6 @@ def demo(
     from recveil.desk.files import write_text
     from recveil.desk.inputs import Input
     from recveil.desk.release import release
-    from recveil.mechanisms.advice import fitting
     from recveil.mechanisms.spec import parse
     from recveil.report.html import html
     from recveil.report.text import text

@@ -60,6 +60,13 @@ class DpStreams(Synthesis):
     """Differentially private synthetic clickstreams, at the level of whole users."""
 
     name = "dp-streams"
+    purpose = (
+        "For publication: synthetic people drawn from noisy statistics, with a proof per person. The more "
+        "people, the less the noise hurts."
+    )
+    kinds = ("clicks", "sessions", "ratings")
+    first_look = "epsilon=4,delta=1e-6"
+    learned_from = "tables"
     rounds = 2
     drawing = ("k",)
 

@@ -85,6 +85,11 @@ class MBRW(Masking):
     """K synthetic clickstreams, each seeded by the profile of a person drawn at random."""
 
     name = "mbrw"
+    purpose = (
+        "For outsiders who need click sequences: walks that keep transitions and co-occurrence. Each begins "
+        "with a copied piece of a real stream, so it carries no guarantee."
+    )
+    kinds = ("clicks", "sessions", "ratings")
     reads_time = True
     needs = ("time",)
 
