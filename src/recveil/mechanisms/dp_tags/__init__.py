@@ -86,7 +86,7 @@ class DpTags(Synthesis):
     def knows_users(self) -> bool:
         return self.profiles == "central"
 
-    def laws(self) -> dict[str, Law]:
+    def laws(self, public: Public | None = None) -> dict[str, Law]:
         """The noise of each table; rounded up, so what is spent is at most the budget."""
         shares = SHARES[self.unit, self.profiles]
         if self.delta is None:
