@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, read_data
-from recveil.cli.measure import numbers
+from recveil.cli.arguments import Columns, Data, Json, Seed, answer, numbers, read_data
 
 
 def assess(
@@ -25,11 +24,11 @@ def assess(
 
     Example: recveil assess ratings.csv
     """
-    levels = tuple(numbers(known)) if known else None
+    levels = numbers(known)
     import secrets
 
+    from recveil.desk.advice import advise
     from recveil.desk.assess import assess as look
-    from recveil.mechanisms.advice import advise
 
     rows = read_data(data, columns)
     found = look(rows, seed=secrets.randbits(63) if seed is None else seed, known=levels)

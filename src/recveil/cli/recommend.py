@@ -14,7 +14,7 @@ from recveil.cli.arguments import (
     Columns,
     Data,
     Duplicates,
-    Engine,
+    EngineName,
     Json,
     Master,
     Seed,
@@ -86,7 +86,7 @@ def recommend(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -151,7 +151,7 @@ def _on_spark(
     as_json: bool,
 ) -> None:
     """Lists are made and written by the executors; users never come here."""
-    from recveil.desk.places import vacant
+    from recveil.desk.places import check_vacant
     from recveil.spark.lake import place
     from recveil.spark.lists import write_lists
     from recveil.spark.reading import read_table
@@ -163,7 +163,7 @@ def _on_spark(
         raise RecveilError("--history perturbed is for --engine local; on Spark lists are made from real histories")
     with session(master) as spark:
         where = place(spark, out)
-        vacant(where)
+        check_vacant(where)
         rows = read_table(spark, data, columns, duplicates)
         learned = _SPARK_LEARNERS[mechanism.name](rows, mechanism, wish)
         number, short = write_lists(rows, learned.lists, wish.top, where)
@@ -288,7 +288,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
     from recveil.mechanisms.dp_streams.drawing import lists, similarity
     from recveil.mechanisms.spec import text
 
-    tables = mechanism.tables(published.rounds)
+    tables = mechanism.tables(published.rounds, published.public)
     if not wish.published:
         say(spent(published))
     how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
@@ -296,7 +296,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
 
 
 def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
-    """Noisy tables over the public catalogue, or over the observed items where none was given."""
+    """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
     from recveil.mechanism import Public
@@ -320,7 +320,7 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     from recveil.mechanism import Public
     from recveil.randomness import source
     from recveil.spark.chunks import total
-    from recveil.spark.reading import over_catalogue
+    from recveil.spark.reading import narrow, over_catalogue
 
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:
@@ -329,7 +329,8 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     if given is not None:
         data = over_catalogue(data, given)
     public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
-    return publish(data, mechanism, public, source(wish.seed), total=total, enter=wish.enter)  # type: ignore[arg-type]
+    engine = {"total": total, "narrow": narrow, "enter": wish.enter}
+    return publish(data, mechanism, public, source(wish.seed), **engine)  # type: ignore[arg-type]
 
 
 # Who can learn from what a mechanism lets out, on either engine.

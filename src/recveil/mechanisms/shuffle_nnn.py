@@ -24,6 +24,10 @@ class ShuffleNNN(Masking):
     """Items among the k nearest of another, at a similarity of at least theta, are critical: they stay as they are."""
 
     name = "shuffle-nnn"
+    purpose = (
+        "For choosing between rating algorithms: values are shuffled outside the critical items, so that the "
+        "ranking of algorithms tends to survive. Who rated what is not hidden."
+    )
     needs = ("rating",)
     by = "item"
 
@@ -63,8 +67,8 @@ class ShuffleNNN(Masking):
             "too. No budget counts that."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         assert data.rating is not None
         if len(data) and not np.all(np.isfinite(data.rating)):
             raise RecveilError(f"{self.name} needs a number in every rating, and some are missing or infinite")

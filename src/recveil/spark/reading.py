@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from recveil.desk.bundle import data_files, placed, stated, verify
+from recveil.desk.bundle import check_stated, data_files, placed, verify
 from recveil.desk.places import Place
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
@@ -68,7 +68,7 @@ def verified(spark: Any, bundle: Place) -> dict[str, Any]:
     manifest = verify(bundle)
     rows = released_rows(spark, bundle, manifest)
     found = rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first()
-    stated(bundle, manifest, *found)
+    check_stated(bundle, manifest, *found)
     return manifest
 
 
@@ -125,6 +125,17 @@ def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
     known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": items}).to_arrow())
     frame = data.frame.join(fn.broadcast(known), "item", "left_semi").select(*data.frame.columns)
     return Table(frame, replace(data.layout, items=items), specimen)
+
+
+def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
+    """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
+    from pyspark.sql import functions as fn
+
+    ids, name = getattr(data.layout, column).gather(codes), column.removesuffix("s")
+    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({name: ids}).to_arrow())
+    frame = data.frame.join(fn.broadcast(known), name, "left_semi").select(*data.frame.columns)
+    specimen = getattr(data.specimen, f"over_{column}")(ids)
+    return Table(frame, replace(data.layout, **{column: ids}), specimen), ids
 
 
 def here(path: str) -> str:

@@ -108,7 +108,7 @@ def audit(
     if not 0 < confidence < 1:
         raise RecveilError(f"the confidence must lie between 0 and 1, not {confidence}")
     data = toy(mechanism) if data is None else data
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     data = (catalogue or Catalogue()).over(data)
     promise = mechanism.guarantee(_public(data))
     people = canaries(data, promise.unit)

@@ -90,16 +90,16 @@ def _streams(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.ran
     whole = concat([data, rows.take(np.repeat(inside, 2)[np.arange(2 * n)])])
 
     def scores(made: Any, coded: Interactions) -> Floats:
-        kept = mechanism.kept(made.rounds)
+        kept = mechanism.kept(made.rounds, made.public)
         place = np.full(coded.n_items, -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         m, ids = len(kept), coded.items
         i, j = (place[ids.search_sorted(side).to_numpy()] for side in (first, second))
         there = (i >= 0) & (j >= 0)
-        real = mechanism.count(Catalogue(ids).over(data).canonical(), made.rounds)
+        real = mechanism.count(Catalogue(ids).over(data).canonical(), made.rounds, made.public)
         low, high = np.minimum(i, j), np.maximum(i, j)
         cell = np.where(there, low * (2 * m - low - 1) // 2 + high - low - 1, 0)
-        laws = mechanism.laws()
+        laws = mechanism.laws(made.public)
         weight, shift, left = np.zeros(n), 0.0, made.rounds[1]
         parts = [("pairs", cell, np.sqrt(PAIRS) / STREAM_UNIT)]
         if "transitions" in left:
@@ -129,8 +129,10 @@ def _tags(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.random
     one = TAG_UNIT if mechanism.unit == "user" else 1
 
     def scores(made: Any, coded: Interactions) -> Floats:
-        tags, kept = mechanism.kept(made.rounds)
-        real = mechanism.count(lists.over(data, mechanism.knows_users).canonical(), made.rounds)["item_tag"].toarray()
+        tags, kept = mechanism.kept(made.rounds, made.public)
+        real = mechanism.count(lists.over(data, mechanism.knows_users).canonical(), made.rounds, made.public)[
+            "item_tag"
+        ].toarray()
         at = [_place(ids, of, coded_ids) for ids, of, coded_ids in ((item, kept, coded.items), (tag, tags, coded.tags))]
         there = (at[0] >= 0) & (at[1] >= 0)
         noise = (made.rounds[1]["item_tag"].astype(np.int64) - real)[np.maximum(at[0], 0), np.maximum(at[1], 0)]

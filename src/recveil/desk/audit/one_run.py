@@ -83,7 +83,7 @@ def audit_in_one_run(
     if not 0 < confidence < 1:
         raise RecveilError(f"the confidence must lie between 0 and 1, not {confidence}")
     data = world(mechanism) if data is None else data
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     data = (catalogue or Catalogue()).over(data).compact()
     rng = np.random.default_rng(seed)
     inside = rng.random(canaries) < 0.5

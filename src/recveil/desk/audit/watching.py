@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import sqrt
+from math import exp, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,12 @@ class Watch:
 @lru_cache(maxsize=64)
 def law_facts(law: Law) -> tuple[float, float]:
     """The variance of exact noise on integers, and how likely it is zero."""
+    size = float(law.size)
+    if law.kind == "laplace":
+        a = exp(-1 / size)
+        return 2 * a / (1 - a) ** 2, (1 - a) / (1 + a)
+    if size > 100:  # a discrete Gaussian is then all but a rounded one
+        return size, 1 / sqrt(2 * pi * size)
     reach = np.arange(law.end(48))
     likely = law.pmf(reach)
     return float(2 * (likely * reach.astype(np.float64) ** 2).sum()), float(likely[0])

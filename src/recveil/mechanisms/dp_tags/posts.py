@@ -20,7 +20,15 @@ from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
-from recveil.mechanisms.dp_tags import LEAST_OF_USERS, Sums, expected, noisy_table, scale, vocabulary
+from recveil.mechanisms.dp_tags.cells import (
+    LEAST_OF_USERS,
+    Sums,
+    expected,
+    most_tags,
+    noisy_table,
+    scale,
+    vocabulary,
+)
 from recveil.randomness import Source
 from recveil.views.triples import Tables, distinct, tables
 
@@ -51,6 +59,11 @@ class DpPostTags(Masking):
     """Real posts with randomised tags: a differentially private answer to "which tag", not to "who and what"."""
 
     name = "dp-post-tags"
+    purpose = (
+        "For tags on posts that are public anyway: real posts with randomised tags. Each can be denied, with a proof."
+    )
+    first_look = "epsilon=4"
+    also = ("dp-tags", "unit=tag")
     local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
     ordered = False
@@ -93,7 +106,7 @@ class DpPostTags(Masking):
         laws = self.laws()
         totals = np.asarray(counts["item_tag"].sum(0)).ravel()
         found: dict[str, NDArray[Any]] = {"tag": totals + draw(laws["tag"], len(totals), source.derive("tag"))}
-        tags = vocabulary(found["tag"], laws["tag"], max(table.shape[0] for table in counts.values()))
+        tags = vocabulary(found["tag"], laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
         for name, table in counts.items():
             found[name] = noisy_table(table[:, tags], laws[name], source.derive(name))
         return tags, found

@@ -85,6 +85,11 @@ class MBRW(Masking):
     """K synthetic clickstreams, each seeded by the profile of a person drawn at random."""
 
     name = "mbrw"
+    purpose = (
+        "For outsiders who need click sequences: walks that keep transitions and co-occurrence. Each begins "
+        "with a copied piece of a real stream, so it carries no guarantee."
+    )
+    kinds = ("clicks", "sessions", "ratings")
     reads_time = True
     needs = ("time",)
 
@@ -148,7 +153,7 @@ class MBRW(Masking):
             )
         return "\n\n".join(lines)
 
-    def fits(self, data: Interactions) -> None:
+    def check_fit(self, data: Interactions) -> None:
         if data.time is None:
             raise RecveilError(f"{self.name} needs the order of clicks: a time column, and the data have none")
         if not np.any(np.bincount(data.user) > 1):

@@ -51,6 +51,7 @@ class PriTop(Masking):
     """
 
     name = "pritop"
+    purpose = "For comparison with its paper only: the published guarantee does not hold."
     local_only = "its topic model is fitted in one place, to all tags of all people"
     needs = ("tag",)
     ordered = False
@@ -120,8 +121,8 @@ class PriTop(Masking):
             "hundred stays as it was, and a recommender learns less than from the popularity of tags."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         check_topics(self.name, self.topics, data)
 
     def count(self, chunk: Interactions) -> Rows:

@@ -23,6 +23,7 @@ class TagSuppression(Masking):
     """Each user keeps a share of her triples; which of them go depends on how often she uses their topics."""
 
     name = "tag-suppression"
+    purpose = "A baseline for tags: leaves out a share of them and promises nothing."
     local_only = "its topic model is fitted in one place, to all tags of all people"
     needs = ("tag",)
     ordered = False
@@ -50,8 +51,8 @@ class TagSuppression(Masking):
             "Whoever knows a few of a person's posts finds her record by them, and reads all others there."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         check_topics(self.name, self.topics, data)
 
     def count(self, chunk: Interactions) -> Rows:
