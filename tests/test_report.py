@@ -20,7 +20,7 @@ from recveil.report.pictures import INK
 from recveil.report.sheets import SHEETS, sheet
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
-from recveil.report.verdict import best, headline, percent, privacy, sentence, utility, with_interval
+from recveil.report.verdict import best, closest, headline, percent, privacy, sentence, utility, with_interval
 
 
 def entry(report: Report, name: str) -> Entry:
@@ -72,6 +72,22 @@ def test_the_release_to_consider_hides_people_and_teaches() -> None:
     assert headline(report).startswith("dp-streams is the release to consider")
     assert best(invented(4)) is None  # of the first four each is found in or teaches nothing
     assert headline(invented(4)) == "None of these releases both hides people and teaches a recommender."
+
+
+def test_a_promise_that_means_little_is_said_first_and_never_named() -> None:
+    report = invented()
+    chosen = best(report)
+    assert chosen is not None
+    weak = replace(chosen, guarantee=replace(chosen.guarantee, epsilon=16.0).weighed())
+    entries = tuple(weak if e is chosen else e for e in report.entries)
+    said = replace(report, entries=entries)
+    assert sentence(said, weak).startswith("Its promise means little: epsilon 16")
+    for name in (best, closest):
+        named = name(said)
+        assert named is None or named.spec != chosen.spec
+    assert closest(replace(said, entries=(weak,))) is None
+    assert chosen.spec.partition(":")[0] not in headline(said)
+    assert "This promise means little" in html(said)
 
 
 def test_no_lift_where_the_real_data_do_not_beat_popularity() -> None:

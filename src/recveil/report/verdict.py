@@ -125,7 +125,13 @@ def membership_sentence(report: Report, entry: Entry) -> str:
 def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
     parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence)
-    return " ".join(filter(None, (part(report, entry) for part in parts)))
+    little = f"Its promise means little: {entry.guarantee.little}." if entry.guarantee.little else ""
+    return " ".join(filter(None, (little, *(part(report, entry) for part in parts))))
+
+
+def means_something(entry: Entry) -> bool:
+    """Whether its promise, if it has one, is more than nominal; the verdict names no other release."""
+    return entry.guarantee.little is None
 
 
 def hides(report: Report, entry: Entry) -> bool:
@@ -144,13 +150,17 @@ def teaches(report: Report, entry: Entry) -> bool:
 
 def best(report: Report) -> Entry | None:
     """Of the releases that hide people and teach, the one that teaches most."""
-    fit = [(m.value, e) for e in report.entries if hides(report, e) and teaches(report, e) and (m := report.lift(e))]
+    fit = [
+        (m.value, e)
+        for e in report.entries
+        if means_something(e) and hides(report, e) and teaches(report, e) and (m := report.lift(e))
+    ]
     return max(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
 def closest(report: Report) -> Entry | None:
     """Where no release does both: of those that teach, the one in which fewest are found."""
-    fit = [(m.value, e) for e in report.entries if teaches(report, e) and (m := report.found(e))]
+    fit = [(m.value, e) for e in report.entries if means_something(e) and teaches(report, e) and (m := report.found(e))]
     return min(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
