@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
+]
+Types = Annotated[
+    str | None,
+    typer.Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
 ]
 Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
@@ -32,16 +36,23 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, columns: str | None = None, fold_tags: bool = False) -> Interactions:
-    """DATA as given on the command line, with all its rows."""
+def read_data(
+    data: str,
+    columns: str | None = None,
+    fold_tags: bool = False,
+    types: str | None = None,
+    broken: Literal["refuse", "drop"] = "refuse",
+) -> Interactions:
+    """DATA as given on the command line, with all its rows; those that are none refused, or dropped."""
     if data.startswith("sample:"):
         from recveil.samples import sample
 
         rows = sample(data.removeprefix("sample:"))
     else:
-        from recveil.formats import parse_columns, read
+        from recveil.formats import parse_columns, parse_types, read
 
-        rows = read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
+        mapping, declared = parse_columns(columns) if columns else None, parse_types(types) if types else None
+        rows = read(data, columns=mapping, duplicates="all", types=declared, broken=broken)
     if fold_tags:
         from recveil.views.triples import folded
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, read_data
+from recveil.cli.arguments import Columns, Data, Json, Seed, Types, answer, read_data
 
 
-def inspect(data: Data, columns: Columns = None, as_json: Json = False, seed: Seed = None) -> None:  # noqa: ARG001
+def inspect(
+    data: Data,
+    columns: Columns = None,
+    types: Types = None,
+    as_json: Json = False,
+    seed: Seed = None,  # noqa: ARG001
+) -> None:
     """What is this file? Rows, people, items, ratings, times.
 
     Example: recveil inspect ratings.csv
     """
     from recveil.desk.inspect import inspect as look
 
-    found = look(read_data(data, columns))
+    found = look(read_data(data, columns, types=types))
     answer(found, _lines(found), as_json)
 
 

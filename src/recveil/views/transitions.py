@@ -35,7 +35,7 @@ class Transitions:
         """The same counts coded over a larger sorted vocabulary."""
         if items is self.items or items.equals(self.items):
             return self
-        where = places(self.items, items)
+        where = places(self.items, items).astype(np.int64)
         return Transitions(items, _recoded(self.ds, where, len(items)), _recoded(self.cvs, where, len(items)))
 
 
