@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from recveil.errors import RecveilError
 
+EXPERIMENT = "Experiment, not for publication. "  # before the sentence of a promise that was made with a seed
 Status = Literal["proved", "claimed", "refuted", "none", "experiment"]
 
 # What two neighbouring data sets differ in, one relation for each unit: promises about one unit add up.
@@ -70,7 +71,7 @@ class Guarantee:
         """The same promise made with a seed: it no longer holds, since whoever guesses the seed undoes the noise."""
         if self.status != "proved":
             return self
-        return replace(self, status="experiment", sentence=f"Experiment, not for publication. {self.sentence}")
+        return replace(self, status="experiment", sentence=EXPERIMENT + self.sentence)
 
     def record(self) -> dict[str, Any]:
         """As plain data, for manifests and reports."""

@@ -6,12 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recveil.errors import RecveilError
+
 if TYPE_CHECKING:
     from recveil.data import Interactions
+    from recveil.desk.progress import Progress
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
 Columns = Annotated[
@@ -25,7 +28,7 @@ Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
 FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
-Engine = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
 Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
@@ -36,39 +39,19 @@ Seed = Annotated[
 ]
 
 
-def read_data(
-    data: str,
-    columns: str | None = None,
-    fold_tags: bool = False,
-    types: str | None = None,
-    broken: Literal["refuse", "drop"] = "refuse",
-) -> Interactions:
-    """DATA as given on the command line, with all its rows; those that are none refused, or dropped."""
-    if data.startswith("sample:"):
-        from recveil.samples import sample
+def read_data(data: str, columns: str | None = None, types: str | None = None) -> Interactions:
+    """DATA as given on the command line, with all its rows."""
+    from recveil.desk.inputs import Input
 
-        rows = sample(data.removeprefix("sample:"))
-    else:
-        from recveil.formats import parse_columns, parse_types, read
-
-        mapping, declared = parse_columns(columns) if columns else None, parse_types(types) if types else None
-        rows = read(data, columns=mapping, duplicates="all", types=declared, broken=broken)
-    if fold_tags:
-        from recveil.views.triples import folded
-
-        rows = folded(rows)
-    return rows
+    return Input(data, columns, types=types).all_rows()
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:
     """DATA with repeated pairs settled; says on standard error how many there were."""
-    from recveil.formats import deduplicate
+    from recveil.desk.inputs import Input
 
-    rows = read_data(data, columns, fold_tags)
-    kept = deduplicate(rows, duplicates)  # type: ignore[arg-type]
-    if len(kept) < len(rows):
-        say(f"{len(rows) - len(kept):,} repeated rows left out (kept: the {duplicates} of each)")
-    return kept
+    with terminal() as progress:
+        return Input(data, columns, duplicates, fold_tags).rows(progress)
 
 
 def say(line: str) -> None:
@@ -82,14 +65,34 @@ def answer(document: dict[str, Any], lines: list[str], as_json: bool) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, silence elsewhere; yields the function to be told of steps done."""
-    if not sys.stderr.isatty():
-        yield lambda steps: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+def terminal(lines: bool = False) -> Iterator[Progress]:
+    """The Progress of a person at a terminal: notes as lines, steps as a bar; elsewhere, with `lines`, a line now and
+    then.
+    """
+    from recveil.cli.terminal import Terminal
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda steps: bar.update(task, advance=steps)
+    shown = Terminal(lines)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+@contextmanager
+def progress(what: str, total: int, lines: bool = False) -> Iterator[Callable[[int], None]]:
+    """The same for one piece of work: yields the function to be told of steps done."""
+    with terminal(lines) as shown:
+        yield shown.counter(what, total)
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """Names separated by commas."""
+    return tuple(name for part in text.split(",") if (name := part.strip())) if text else None
+
+
+def numbers(text: str | None) -> tuple[int, ...] | None:
+    """Whole numbers separated by commas, as --known takes them."""
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else None
+    except ValueError:
+        raise RecveilError(f"--known takes whole numbers such as 2,4,8, not {text!r}") from None

@@ -11,7 +11,7 @@ from recveil.cli.arguments import (
     Columns,
     Data,
     Duplicates,
-    Engine,
+    EngineName,
     FoldTags,
     Json,
     Master,
@@ -19,7 +19,6 @@ from recveil.cli.arguments import (
     Types,
     answer,
     progress,
-    read_data,
     say,
 )
 from recveil.errors import RecveilError, unknown
@@ -60,7 +59,7 @@ def release(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
@@ -94,11 +93,12 @@ def release(
     from recveil.desk import ledger as book
     from recveil.desk.bundle import save, save_map
     from recveil.desk.catalogue import read_catalogue
+    from recveil.desk.inputs import Input
     from recveil.desk.release import draw, is_proved
     from recveil.desk.release import release as protect
-    from recveil.formats import deduplicate, write
+    from recveil.formats import write
     from recveil.randomness import source
-    from recveil.spark.lake import of_this_machine
+    from recveil.spark.lake import check_local_place
     from recveil.splits import hold_out
 
     if ledger:
@@ -106,7 +106,7 @@ def release(
     enter = book.into(ledger) if ledger else None
     on_spark = engine == "spark" and not again
     if not on_spark:
-        of_this_machine(out)
+        check_local_place(out)
     held = None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any
@@ -121,9 +121,8 @@ def release(
         made = _on_spark(data, (columns, duplicates, types), master, mechanism, out, holdout, wishes)
     else:
         # What looks at the data outside a proof must not tell of it: no refusal, no count of what was left out.
-        found = read_data(data, columns, fold_tags, types, broken="drop" if is_proved(mechanism) else "refuse")
-        rows = [deduplicate(found, duplicates)]  # type: ignore[arg-type]
-        del found
+        broken: Any = "drop" if is_proved(mechanism) else "refuse"
+        rows = [Input(data, columns, duplicates, fold_tags, types, broken).rows()]
         if holdout:
             everyone = rows.pop()
             kept, held = hold_out(everyone, holdout, source(seed).derive("holdout").names(everyone.users.to_list()))
@@ -173,22 +172,22 @@ def _on_spark(
     holdout: float,
     wishes: dict[str, Any],
 ) -> Made:
-    from recveil.desk.bundle import may_write
-    from recveil.desk.places import vacant, whole
+    from recveil.desk.bundle import check_writable
+    from recveil.desk.places import check_vacant, whole
     from recveil.desk.release import is_proved
     from recveil.randomness import source
     from recveil.spark.holdout import held_out
     from recveil.spark.lake import place, write_parts
     from recveil.spark.reading import read_table
-    from recveil.spark.release import release_table, runs
+    from recveil.spark.release import check_runs, release_table
     from recveil.spark.session import session
 
-    runs(mechanism)  # before anything is started
+    check_runs(mechanism)  # before anything is started
     with session(master) as spark:
         where, aside = place(spark, out), place(spark, f"{out}.holdout.parquet")
-        may_write(where, wishes["force"])  # before anything is read
+        check_writable(where, wishes["force"])  # before anything is read
         if holdout and not wishes["force"]:
-            vacant(aside)
+            check_vacant(aside)
         rows = read_table(spark, data, *reading, "drop" if is_proved(mechanism) else "refuse")
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)

@@ -73,7 +73,7 @@ def release(
     `enter` is told what is spent before any noise is drawn: a refusal that depends on noise is an answer too.
     `everyone`: all of data.users are in the data, as read from a file, also who has no row.
     """
-    fits(mechanism, data, time)
+    check_fit(mechanism, data, time)
     chance = source(seed)
     people = data.user, data.users
     data = data.compact()  # nobody and nothing without a row may leave a trace
@@ -213,9 +213,9 @@ def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | N
     return (promise.as_experiment() if seeded else promise).weighed(people)
 
 
-def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:
+def check_fit(mechanism: Mechanism, data: Interactions, time: Time) -> None:
     """Raise a clear error where the data lack what the mechanism needs, or the wish for times cannot be met."""
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
         raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.bundle import may_write, placed, save, save_parts
+from recveil.desk.bundle import check_writable, placed, save, save_parts
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.places import Place
 from recveil.desk.release import (
@@ -24,8 +24,8 @@ from recveil.desk.release import (
     Release,
     Time,
     canonical,
+    check_fit,
     drawn,
-    fits,
     promised,
     publish,
     time_rule,
@@ -61,7 +61,7 @@ class Made:
     published: Published | None = None
 
 
-def runs(mechanism: Mechanism) -> None:
+def check_runs(mechanism: Mechanism) -> None:
     """Raise where a mechanism does not run on Spark, before anything is started."""
     if mechanism.local_only:
         raise RecveilError(f"{mechanism.name} does not run on Spark: {mechanism.local_only}; use --engine local")
@@ -87,10 +87,10 @@ def release_table(
     A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
     the rows are those of `release`. `enter` is told what is spent before noise is drawn: a ledger misses no refusal.
     """
-    runs(mechanism)
+    check_runs(mechanism)
     out = placed(where)
-    may_write(out, force)
-    fits(mechanism, data.specimen, time)
+    check_writable(out, force)
+    check_fit(mechanism, data.specimen, time)
     chance = source(seed)
     given = catalogue or Catalogue()
     if given.lists():
