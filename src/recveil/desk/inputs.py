@@ -24,7 +24,7 @@ _KINDS = "a path, sample:films, a pandas, polars or arrow table, a scipy matrix,
 @dataclass(frozen=True)
 class Input:
     """`columns` maps roles to names, as a mapping or as user=uid,item=movie; `duplicates` settles repeated pairs;
-    `types` declares ids, as a mapping or as item=int,user=text; `broken`: rows that are no interaction refused, or dropped.
+    `types` declares ids, as a mapping or as item=int,user=text; `broken`: rows that are none, refused or dropped.
     """
 
     source: Any

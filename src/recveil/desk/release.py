@@ -91,9 +91,8 @@ def release(
         return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)
     assert isinstance(mechanism, Masking)
     if not len(data) and not (mechanism.everyone and data.n_users):
-        raise RecveilError(
-            "there are no rows to release" + ", none in the lists of the catalogue" * (given != Catalogue())
-        )
+        listed = ", none in the lists of the catalogue" if given.items is not None or given.lists() else ""
+        raise RecveilError(f"there are no rows to release{listed}")
     if mechanism.guarantee(public).status == "proved":
         check_keys(data.users)
     if enter:
