@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, names, terminal
-from recveil.errors import RecveilError
+from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, names, say, terminal
 
 
 def compare(
@@ -17,6 +16,10 @@ def compare(
         list[str],
         typer.Option("--with", metavar="SPEC", help="A mechanism, or a release made elsewhere; once for each."),
     ],
+    releases: Annotated[
+        list[str] | None,
+        typer.Option("--release", metavar="FILE", help="A release made by another tool; once for each."),
+    ] = None,
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the report goes, .html.")
     ] = None,
@@ -36,10 +39,11 @@ def compare(
 
     Example: recveil compare ratings.csv --with pseudonymise --with random-ratings -o report.html
     """
-    if out and not Path(out).absolute().parent.is_dir():
-        raise RecveilError(f"{out}: there is no folder {Path(out).parent}")
-    if out and Path(out).is_dir():
-        raise RecveilError(f"{out} is a folder; name a file for the report")
+    from recveil.desk.files import check_writable, write_text
+
+    for place, endings in ((out, (".html",)), (figures, ())):
+        if place:
+            check_writable(place, endings)
     if out or figures:
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
     from recveil.desk.cache import Cache, user_cache
@@ -50,22 +54,21 @@ def compare(
 
     request = CompareRequest(
         Input(data, columns, duplicates, fold_tags),
-        tuple(with_),
+        (*with_, *map(Path, releases or ())),
         Design(seed or 0, holdout, splits, quick, names(only)),
         Cache(None) if no_cache else user_cache(),
     )
     with terminal() as progress:
         report = run_compare(request, progress)
     lines = text(report)
+    answer({**report.record(), "report": out}, lines, as_json)  # first: whatever happens to the files, it was measured
     if out:
-        from recveil.desk.files import write_text
         from recveil.report.html import html
 
         write_text(out, html(report))
-        lines += ["", f"The report is in {out}"]
+        say(f"The report is in {out}")
     if figures:
         from recveil.report.figures import save
 
         save(report, figures)
-        lines.append(f"The figures are in {figures}")
-    answer({**report.record(), "report": out}, lines, as_json)
+        say(f"The figures are in {figures}")

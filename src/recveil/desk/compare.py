@@ -18,6 +18,7 @@ from recveil.desk.design import AGREEMENT, Design, Split, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
 from recveil.desk.inspect import inspect
+from recveil.desk.losses import gone
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
 from recveil.errors import RecveilError
@@ -46,6 +47,8 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
     chosen = measures(request.design)
     rows = request.data.rows(progress)
     wanted = candidates(rows, request.candidates)
+    if len(wanted) < len(request.candidates):
+        progress.note("what was named twice is compared once")
     cost = estimate(rows, len(wanted), chosen, request.design)
     progress.note(f"{len(wanted)} mechanisms, {len(chosen)} measures: {cost} at most")
     tick = progress.counter("comparing", len(wanted) * (len(chosen) + 1))
@@ -164,7 +167,7 @@ class _Job:
         if facts is None:
             facts = self.facts().record()
             self.cache.put(facts, *self.key, self.spec, "entry")
-        return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"])})
+        return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"]), "lost": tuple(facts["lost"])})
 
     def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], dict[str, str]]:
         """Measurements, and what could not be measured, each with its reason."""
@@ -209,8 +212,9 @@ class _Released(_Job):
         return [self.first, *(s.trial(made) for s, made in others)]
 
     def facts(self) -> Entry:
-        rows, done = self.made.data, first_paragraph(self.made.mechanism.card())
-        return Entry(self.spec, self.made.guarantee, done, len(rows), rows.n_users)
+        drawn = self.made.published is not None and self.made.id_map is None
+        done = first_paragraph(self.made.mechanism.card())
+        return _entry(self.spec, self.made.guarantee, done, self.splits[0].train, self.made.data, drawn)
 
 
 @dataclass(frozen=True)
@@ -229,5 +233,11 @@ class _Given(_Job):
 
     def facts(self) -> Entry:
         self.first  # noqa: B018  # refuses what is no release of these data
-        rows = self.candidate.data
-        return Entry(self.spec, self.candidate.guarantee, self.candidate.done, len(rows), rows.n_users)
+        one = self.candidate
+        return _entry(self.spec, one.guarantee, one.done, self.data, one.data, drawn=False)
+
+
+def _entry(spec: str, promise: Guarantee, done: str, given: Interactions, rows: Interactions, drawn: bool) -> Entry:
+    """What a release is, how much is in it, and what of the given rows is not."""
+    sizes = {"items": rows.n_items, "items_of": given.compact().n_items}
+    return Entry(spec, promise, done, len(rows), rows.n_users, **sizes, drawn=drawn, lost=gone(given, rows))

@@ -37,3 +37,17 @@ def write_text(path: str | Path, text: str) -> None:
     """A text into a file, whole or not at all."""
     with written(path) as file:
         file.write(text.encode())
+
+
+def check_writable(path: str | Path, endings: tuple[str, ...] = ()) -> None:
+    """Raise before any work where a file could not be written there in the end, or not in a form that we know."""
+    path = Path(path)
+    if endings and path.suffix not in endings:
+        raise RecveilError(f"{path}: the file must end in {' or '.join(endings)}")
+    if endings and path.is_dir():
+        raise RecveilError(f"{path} is a folder; name a file")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise RecveilError(f"{path}: there is no folder {path.parent}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise RecveilError(f"{path} cannot be written: no permission in {path.parent}")

@@ -71,10 +71,16 @@ def _empty(roles: Roles) -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
 
+def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+    """The names of the columns, and the rows as text."""
+    source, layout = _recognise(source)
+    return layout.names, (fields for _, fields in _records(source, layout))
+
+
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 
-def _recognise(source: Source, broken: Broken) -> tuple[Source, Layout]:
+def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layout]:
     line = next((line.strip("\r\n") for line in source.lines() if line.strip()), None)
     if line is None and source.kind == "data" and broken == "drop":
         return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
