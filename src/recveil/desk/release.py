@@ -209,7 +209,8 @@ def settled_types(
 
 def is_proved(mechanism: Mechanism) -> bool:
     """Whether a mechanism has a proof: nothing in its way may look at the data outside it, not even a refusal."""
-    nobody = Public("tags", "user", pl.Series([], dtype=pl.Int64), pl.Series([], dtype=pl.String), False)
+    none, lists = pl.Series([], dtype=pl.String), ("tags", "users")
+    nobody = Public("tags", "user", none, none, catalogue=True, lists=lists, users=none)
     return mechanism.guarantee(nobody).status == "proved"
 
 
