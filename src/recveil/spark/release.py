@@ -30,6 +30,7 @@ from recveil.desk.release import (
     publish,
     time_rule,
 )
+from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
 from recveil.ids import keys, whole
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
@@ -80,6 +81,8 @@ def release_table(
     force: bool = False,
     keep_map: bool = False,
     enter: Enter | None = None,
+    licence: str | None = None,
+    sign: Signer | None = None,
     part_rows: int = PART_ROWS,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
@@ -104,7 +107,7 @@ def release_table(
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
         published = publish(data, mechanism, public, chance, total=total, narrow=narrow, enter=enter)  # type: ignore[arg-type]
         made = drawn(published, chance, time)
-        return Made(save(made, out, force=force), published=published)
+        return Made(save(made, out, force=force, licence=licence, sign=sign), published=published)
     assert isinstance(mechanism, Masking)
     if not len(rows) and not mechanism.everyone:
         raise RecveilError("there are no rows to release")
@@ -119,7 +122,7 @@ def release_table(
         release = _release(masked, settled, public, chance.seeded, time)
         release = _typed(release, masked, public)
         put = partial(_put, masked, release, min(part_rows, PART_BYTES // row_bytes(release.data, public)))
-        manifest = save_parts(release, out, put, force=force)
+        manifest = save_parts(release, out, put, force=force, licence=licence, sign=sign)
         return Made(manifest, _id_map(masked) if keep_map else None)
     finally:
         masked.unpersist()
