@@ -17,6 +17,7 @@ from recveil.cli.arguments import (
     EngineName,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     progress,
@@ -50,6 +51,7 @@ class Wish:
     catalogue: str | None
     published: Published | None
     ledger: str | None
+    outside_budget: bool
     seed: int | None
 
     @property
@@ -57,7 +59,7 @@ class Wish:
         """What enters the promise in the ledger, before any noise is drawn."""
         from recveil.desk.ledger import into
 
-        return into(self.ledger) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def recommend(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -119,7 +122,7 @@ def recommend(
         from recveil.desk import ledger as book
 
         book.read(ledger)  # what cannot be kept is refused before anything is spent
-    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, seed)
+    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, outside_budget, seed)
     _possible(mechanism, wish)
     if engine == "spark":
         _on_spark(data, columns, duplicates, master, mechanism, wish, out, as_json)
