@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
-from recveil.errors import RecveilError, unknown
+from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, say, terminal
+from recveil.errors import RecveilError
 
 _FIGURES = (".html", ".svg", ".png")
 
@@ -28,29 +28,20 @@ def tune(
 
     Example: recveil tune ratings.csv --with mask --figure curve.html
     """
-    from recveil.tuning import TUNERS
+    from recveil.desk.inputs import Input
+    from recveil.desk.tune import TuneRequest, run_tune
 
-    name = with_.partition(":")[0]
-    if name not in TUNERS:
-        raise unknown("mechanism to tune", name, TUNERS)
+    request = TuneRequest(Input(data, columns, duplicates), with_, keep, seed)
     if figure and not figure.endswith(_FIGURES):
         raise RecveilError(f"{figure}: a figure is written as {', '.join(_FIGURES)}")
-    rows = read_released(data, columns, duplicates)
-    with progress(f"tune {name}", 1000) as tick:
-        before = 0
-
-        def show(done: int, of: int) -> None:
-            nonlocal before
-            tick(1000 * done // of - before)
-            before = 1000 * done // of
-
-        found = TUNERS[name](rows, with_, keep, seed, show)
+    with terminal() as progress:
+        found = run_tune(request, progress)
     if figure:
         if found.chart is None:
-            raise RecveilError(f"there is no figure for {name}")
+            raise RecveilError(f"there is no figure for {request.name}")
         _save(found.chart(), figure)
         say(f"the curve is in {figure}; it was computed on the true data and is not for publication")
-    answer({"mechanism": name, "spec": found.spec, **found.found}, list(found.lines), as_json)
+    answer({"mechanism": request.name, "spec": found.spec, **found.found}, list(found.lines), as_json)
 
 
 def _save(chart: object, path: str) -> None:
