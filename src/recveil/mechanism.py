@@ -76,6 +76,7 @@ class Mechanism(ABC):
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
     first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them
     learned_from: ClassVar[str] = ""  # what `recommend` learns from: bits, or tables; empty: it cannot
+    strength: ClassVar[tuple[str, tuple[float, ...]] | None] = None  # what protects, and its values, strongest first
     also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
 
     def __post_init__(self) -> None:

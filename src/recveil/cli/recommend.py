@@ -13,6 +13,7 @@ from recveil.cli.arguments import (
     EngineName,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     terminal,
@@ -36,6 +37,7 @@ def recommend(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -64,6 +66,7 @@ def recommend(
         catalogue=catalogue,
         statistics=statistics,
         ledger=ledger,
+        outside_budget=outside_budget,
         out=out,
         seed=seed,
         engine=Engine(engine, master),

@@ -41,12 +41,13 @@ class Wish:
     catalogue: str | None
     published: Published | None
     ledger: str | None
+    outside_budget: bool
     seed: int | None
 
     @property
     def enter(self) -> Enter | None:
         """What enters the promise in the ledger, before any noise is drawn."""
-        return into(self.ledger) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class RecommendRequest:
     catalogue: str | None = None
     statistics: str | None = None
     ledger: str | None = None
+    outside_budget: bool = False
     out: str | None = None
     seed: int | None = None
     engine: Engine = LOCAL
@@ -93,7 +94,7 @@ def run_recommend(request: RecommendRequest, progress: Progress = SILENT) -> Rec
         ledger.read(request.ledger)  # what cannot be kept is refused before anything is spent
     wish = Wish(
         request.top, request.score, request.history, request.minsup, request.similar, request.catalogue, published,
-        request.ledger, request.seed,
+        request.ledger, request.outside_budget, request.seed,
     )  # fmt: skip
     if request.engine.on_spark:
         return _on_spark(request, mechanism, wish, progress)

@@ -95,6 +95,7 @@ def release(
     time: drop it, reduce it to each person's order, or keep it; auto keeps the order of clicks and sessions.
     catalogue: the public list of item ids, or a file of it; without one, a guarantee says what is taken to be public.
     columns: as for `read`.
+    more: tick, told how many rows were just done; enter, told what is spent before noise is drawn.
 
     `.frame()` and `.to_pandas()` are the released rows, `.guarantee` the promise, `.save("out")` writes a bundle.
 
@@ -237,13 +238,15 @@ def audit(
     return put_to_the_test(as_mechanism(mechanism), rows, runs=runs, confidence=confidence, seed=seed)
 
 
-def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None) -> Tuned:
-    """The parameters of a mechanism that suit these data. It looks at the true data: keep the answer to yourself.
+def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:
+    """The parameters of a mechanism that keep a bound. Measured on the true data, the answer is for the owner alone.
 
     data: anything that `read` takes.
-    mechanism: the spec of one that can be tuned: mask, shuffle-nnn.
-    keep: a bound, such as "agreement>=0.8" or "linkage@8<=0.1"; mask takes none.
+    mechanism: the spec of one that can be tuned, such as mask or shuffle-nnn.
+    keep: a bound, such as "lift>=0.7", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
     seed: makes the search repeatable.
+    more: people and items, the size of a generated twin to measure on; on_data=True, to measure on the data although
+        the mechanism makes a promise.
 
     `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
 
@@ -252,7 +255,7 @@ def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None
     """
     if not isinstance(mechanism, str):
         raise RecveilError("tune takes the name of a mechanism, such as 'mask', whose parameters it finds")
-    return run_tune(TuneRequest(Input(data), mechanism, keep, seed))
+    return run_tune(TuneRequest(Input(data), mechanism, keep, seed=seed, **more))
 
 
 def recommend(
