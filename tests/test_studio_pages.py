@@ -91,6 +91,64 @@ def test_words(visit: Visit) -> None:
     ]
 
 
+def test_a_zone_in_doubt_is_said_to_be_near_the_border(visit: Visit) -> None:
+    rng = np.random.default_rng(4)
+    states = [[int(x) for x in rng.integers(0, 120, 2)] for _ in range(300)]
+    people, deviation, crowd = 200, 7.0, 25.0
+    told = visit.page.evaluate(
+        """async ([states, people, blur]) => {
+          const { inDoubt } = await import("/static/advice.js");
+          return states.map(([a, b]) => inDoubt(a, b, people, blur));
+        }""",
+        [states, people, {"deviation": deviation, "crowd": crowd}],
+    )
+
+    def doubt(a: int, b: int) -> bool:
+        c, d, r = a + 1 - b, people - 2 * a - b - 1, people - a - 2 * b - 1
+        far = 1.64 * np.sqrt(crowd**2 + 5 * deviation**2)
+        return bool(abs(c) < 1.64 * np.sqrt(2) * deviation or abs(d) < far or (c <= 0 and d >= 0 and abs(r) < far))
+
+    assert told == [doubt(a, b) for a, b in states]
+    assert 20 < sum(told) < 280
+
+
+def test_the_page_says_what_its_counts_give_away(browser: Any, tmp_path: Path, visit: Visit) -> None:
+    assert "can read from them what you clicked" in visit.page.locator("#promise").inner_text()
+    private = Server(tmp_path, ("--counters", "private", "--epsilon", "1")).start()
+    person = Visit(browser, private).open()
+    said = person.page.locator("#promise").inner_text()
+    assert "more than 2.7 times as likely (epsilon 1, delta 0.000001" in said
+    advice = person.preclick("Film 01", "like")
+    assert "near the border" in advice.inner_text() and "too close to another zone to be sure" in advice.inner_text()
+    assert "You would be one of about" in advice.inner_text()
+    person.page.keyboard.press("Escape")
+    person.close()
+    private.stop()
+
+
+def test_the_page_lists_what_the_server_would(visit: Visit) -> None:
+    from recveil.web.advisor.item_model import ItemModel
+
+    rng, n = np.random.default_rng(3), 30
+    starts = list(range(0, 4 * n + 1, 4))
+    alike = [int(x) for _ in range(n) for x in rng.permutation(n)[:4]]
+    model = {"items": [f"i{k}" for k in range(n)], "popular": [], "starts": starts, "alike": alike}
+    model["weight"] = [float(x) for x in np.round(rng.random(4 * n), 3)]
+    hers = [{f"i{k}": int(rng.choice([1, -1])) for k in rng.permutation(n)[:6]} for _ in range(20)]
+    told = visit.page.evaluate(
+        """async ([model, hers]) => {
+          const { mostLiked, similar } = await import("/static/recommend.js");
+          model.place = new Map(model.items.map((item, n) => [item, n]));
+          const profiles = new Map([["a", [1, 2]], ["b", null], ["c", [9, 0]], ["d", [5, 1]]]);
+          const liked = mostLiked(profiles, new Set(["d"]), 2);
+          return [liked, hers.map(clicks => similar(model, Object.entries(clicks).map(([item, sign]) =>
+            ({ item, sign: sign > 0 ? "like" : "dislike" })), 5))];
+        }""",
+        [model, hers],
+    )
+    assert told == [["c", "a"], [ItemModel("", **model).best(own, 5) for own in hers]]
+
+
 def test_one_palette() -> None:
     """The advisor has the colours of the report page."""
     known = set(re.findall(r"#[0-9a-f]{6}\b", files("recveil.report").joinpath("style.css").read_text("utf-8")))

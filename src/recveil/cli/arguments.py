@@ -20,6 +20,10 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:fil
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
 ]
+Types = Annotated[
+    str | None,
+    typer.Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
+]
 Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
@@ -29,17 +33,23 @@ Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
 ]
+OutsideBudget = Annotated[
+    bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
+]
+Owner = Annotated[
+    str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")
 ]
 
 
-def read_data(data: str, columns: str | None = None) -> Interactions:
+def read_data(data: str, columns: str | None = None, types: str | None = None) -> Interactions:
     """DATA as given on the command line, with all its rows."""
     from recveil.desk.inputs import Input
 
-    return Input(data, columns).all_rows()
+    return Input(data, columns, types=types).all_rows()
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:

@@ -45,6 +45,9 @@ class Place(Protocol):
     def delete(self) -> None:
         """All of it."""
 
+    def close_to_others(self) -> None:
+        """From now on a directory that only its owner may look into, where there are owners."""
+
     def settle(self) -> None:
         """What was written there outlasts a crash."""
 
@@ -53,6 +56,9 @@ class Place(Protocol):
 
     def entries(self) -> list[dict[str, Any]]:
         """Of all files in it the name, the SHA-256 and the number of bytes."""
+
+    def fetch(self, folder: Path) -> None:
+        """Copy all files in it into a directory of this machine."""
 
     def here(self) -> AbstractContextManager[Path]:
         """A directory of this machine; the files that are put there are in the place afterwards."""
@@ -98,6 +104,9 @@ class Folder:
     def delete(self) -> None:
         shutil.rmtree(self.path) if self.path.is_dir() else self.path.unlink()
 
+    def close_to_others(self) -> None:
+        self.path.chmod(0o700)
+
     def settle(self) -> None:
         for name in self.names():
             with (self.path / name).open("rb") as handle:
@@ -109,6 +118,9 @@ class Folder:
     def entries(self) -> list[dict[str, Any]]:
         files = [(name, self.path / name) for name in self.names()]
         return [{"name": name, "sha256": _digest(file), "bytes": file.stat().st_size} for name, file in files]
+
+    def fetch(self, folder: Path) -> None:
+        shutil.copytree(self.path, folder, dirs_exist_ok=True)
 
     @contextmanager
     def here(self) -> Iterator[Path]:
@@ -138,6 +150,33 @@ def whole(place: P) -> Iterator[P]:
         finally:
             with suppress(OSError):
                 part.delete()
+
+
+def replace_text(place: Place, text: str) -> None:
+    """A text file that is there whole or as it was before, on a disk or in a lake, where no move replaces."""
+    mark = token_hex(4)
+    part = place.beside(f"{mark}.part")
+    try:
+        part.write(text)
+        if isinstance(part, Folder) and isinstance(place, Folder):
+            with part.path.open("rb") as handle:
+                os.fsync(handle.fileno())
+            part.path.replace(place.path)
+            return
+        old = place.beside(f"{mark}.old")
+        if there := place.exists():
+            place.move(old)
+        try:
+            part.move(place)
+        except OSError:
+            if there:
+                old.move(place)
+            raise
+        if there:
+            old.delete()
+    finally:
+        with suppress(OSError):
+            part.delete()
 
 
 def check_vacant(place: Place) -> None:

@@ -72,6 +72,11 @@ class Lake:
         with _faults():
             self._files.delete(self._path, True)
 
+    def close_to_others(self) -> None:
+        with _faults():
+            permission = self.spark.sparkContext._jvm.org.apache.hadoop.fs.permission.FsPermission
+            self._files.setPermission(self._path, permission("700"))
+
     def settle(self) -> None:
         """Closed files are."""
 
@@ -94,6 +99,13 @@ class Lake:
         found = {row["path"].removeprefix(f"{root}/"): (row["sha256"], row["length"]) for row in rows}
         unread = ("", 0)  # Spark passes over hidden files
         return [dict(zip(("name", "sha256", "bytes"), (n, *found.get(n, unread)), strict=True)) for n in names]
+
+    def fetch(self, folder: Path) -> None:
+        with _faults():
+            for name in self.names():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                copy = Lake(self.spark, f"file://{folder / name}")
+                self._files.copyToLocalFile(False, (self / name)._path, copy._path, True)
 
     @contextmanager
     def here(self) -> Iterator[Path]:

@@ -173,7 +173,7 @@ def _post_tags(watch: Watch) -> Any:
     class Watched(DpPostTags):
         def noisy(self, counts: Any, source: Any) -> Any:
             tags, found = super().noisy(counts, source)
-            totals = np.asarray(counts["item_tag"].sum(0)).ravel()
+            totals = np.asarray(counts["item_tag"].sum(0)).ravel()[:-1]
             watch.look(found, {"tag": totals} | {k: v[:, tags] for k, v in counts.items()}, None)
             return tags, found
 

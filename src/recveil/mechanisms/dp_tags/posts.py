@@ -12,7 +12,9 @@ from math import exp, floor
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.data import Interactions, concat
 from recveil.dp.noise import Law, draw, laplace
@@ -67,6 +69,7 @@ class DpPostTags(Masking):
     local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
     ordered = False
+    answers_all = True
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 60, open_low=True))
 
@@ -87,15 +90,19 @@ class DpPostTags(Masking):
 
     def card(self) -> str:
         return (
-            "Who tagged which item is as in the data, and nothing hides it. From noisy tables a list of likely tags "
-            "was made for every post; each true tag that stands in the list was kept with a stated probability and "
-            "else replaced by another one of the list, and each that does not stand in it was replaced. Tags that came "
-            "out twice in a post stand there once. Any single tag can be denied; a person with many is protected less."
+            "Who tagged which item, and with how many tags, is taken to be public: it is as in the data, and nothing "
+            "hides it. So is the list of tags, or where none was given the set of those that occur. From noisy tables "
+            "a list of likely tags was made for every post; each true tag that stands in the list was kept with a "
+            "stated probability and else replaced by another one of the list, and each that does not stand in it was "
+            "replaced. Tags that came out twice in a post stand there once. Any single tag can be denied; a person "
+            "with many is protected less."
         )
 
     def count(self, chunk: Interactions) -> Sums:
-        exact = tables(chunk)
-        return Sums(item_tag=exact.resource.astype(np.int64), user_tag=exact.user.astype(np.int64))
+        """Counts of every public tag, and in a last column those of all others together."""
+        exact, public = tables(chunk), len(_named(chunk))
+        parts = {"item_tag": exact.resource, "user_tag": exact.user}
+        return Sums({name: _together(table.astype(np.int64), public) for name, table in parts.items()})
 
     def laws(self, public: Public | None = None) -> dict[str, Law]:
         """The noise of each table. Replacing a tag moves each of them by 2."""
@@ -104,7 +111,7 @@ class DpPostTags(Masking):
     def noisy(self, counts: Sums, source: Source) -> tuple[Ints, dict[str, NDArray[Any]]]:
         """The tags that stand out, the noisy totals of all (`tag`), and noisy tables of those that do."""
         laws = self.laws()
-        totals = np.asarray(counts["item_tag"].sum(0)).ravel()
+        totals = np.asarray(counts["item_tag"].sum(0)).ravel()[:-1]
         found: dict[str, NDArray[Any]] = {"tag": totals + draw(laws["tag"], len(totals), source.derive("tag"))}
         tags = vocabulary(found["tag"], laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
         for name, table in counts.items():
@@ -133,7 +140,7 @@ class DpPostTags(Masking):
     def answers(self, rows: Interactions, plan: Tables, source: Source) -> Answers:
         """Randomised responses: which of its post's likely tags stands for each tag."""
         assert rows.tag is not None and plan.vocabulary is not None
-        new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))
+        new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))[: len(rows)]
         post = np.cumsum(new) - 1
         kept = self.kept_weight()
         likely, k = candidates(prior(plan, rows.user[new], rows.item[new]), kept / ONE)
@@ -147,6 +154,19 @@ class DpPostTags(Masking):
     def kept_weight(self) -> int:
         """The weight of the true tag beside the others' ONE; rounded down, so that its ratio is at most e^x."""
         return max(floor(exp(self.epsilon / 2) * ONE * (1 - 1e-12)), ONE)
+
+
+def _named(chunk: Interactions) -> pl.Series:
+    """The public tags; those that a given list lacks have no name."""
+    assert chunk.tags is not None
+    return chunk.tags.drop_nulls()
+
+
+def _together(table: sparse.csr_array, columns: int) -> sparse.csr_array:
+    """The first columns of a table, and one more with the sums of all others."""
+    cells = table.tocoo()
+    shape = (table.shape[0], columns + 1)
+    return sparse.coo_array((cells.data, (cells.row, np.minimum(cells.col, columns))), shape=shape).tocsr()
 
 
 def respond(z: Ints, inside: NDArray[np.bool_], place: Ints, kept: int) -> Ints:

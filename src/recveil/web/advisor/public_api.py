@@ -41,15 +41,48 @@ class Items(Body):
     items: list[Item]
 
 
+class Spent(Body):
+    """What the counters may give away of one person's clicking one item, with all changes of her mind, in all looks."""
+
+    epsilon: float
+    delta: float
+    looks: int
+    changes: int
+
+
 class Profiles(Body):
     people: int
     min_people: int
+    counters: Literal["private", "exact"]
+    deviation: float  # of the noise in each counter; 0 where they are exact
+    people_deviation: float
+    budget: Spent | None
     profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
     version: str
 
 
 class Titles(Body):
     items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]  # id, title
+    version: str
+
+
+class ModelSpent(Body):
+    """What all models of a year may give away of one person, with everything she clicked."""
+
+    epsilon: float
+    delta: float
+    refreshes: int
+
+
+class Learned(Body):
+    recommend: Literal["model", "neighbours"]
+    budget: ModelSpent
+    made: str | None
+    items: list[str]
+    popular: list[float]
+    starts: list[int]
+    alike: list[int]
+    weight: list[float]
     version: str
 
 
@@ -133,6 +166,16 @@ async def catalogue(
 ) -> Response:
     """All ids and titles in one request, by title."""
     return _sent(studio_of(request).snapshot.catalogue, if_none_match, accept_encoding)
+
+
+@router.get("/model", response_model=Learned, responses={304: {"description": "Not changed"}, **documented(429)})
+async def model(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The model of items: lists are computed from it where her clicks are."""
+    return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
 
 
 def _sent(sheet: Sheet, if_none_match: str | None, accept_encoding: str | None) -> Response:
