@@ -87,7 +87,7 @@ def serve(
         str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
     log: Annotated[str, typer.Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
-    config: Annotated[
+    config: Annotated[  # noqa: ARG001
         str | None,
         typer.Option(
             metavar="FILE", callback=_settings_file, is_eager=True, help="Settings as TOML: names of options."
