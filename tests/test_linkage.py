@@ -197,4 +197,4 @@ def test_bad_requests_are_one_clear_line() -> None:
     with pytest.raises(RecveilError, match="no item in common"):
         trial(data, from_ids(pl.Series([1]), pl.Series([777])))
     with pytest.raises(RecveilError, match="no item in common"):
-        trial(data, from_ids(pl.Series([1]), pl.Series(["1"])))
+        trial(data, from_ids(pl.Series([1]), pl.Series(["one"])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import socket
 import sys
@@ -19,6 +18,25 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 DEMO = "sample:films"
+VARIABLES = "RECVEIL_SERVE"  # and the name of an option: RECVEIL_SERVE_DATABASE
+
+
+def _settings_file(context: typer.Context, file: str | None) -> str | None:
+    """Let a TOML file give the defaults of options."""
+    import tomllib
+
+    if file is None:
+        return None
+    try:
+        found = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RecveilError(f"{file}: cannot read the settings ({error})") from None
+    known = {parameter.name for parameter in context.command.params} - {"config"}
+    given = {name.replace("-", "_"): value for name, value in found.items()}
+    if unknown := sorted(set(given) - known):
+        raise RecveilError(f"{file}: there is no option {unknown[0]}; recveil serve --help names them all")
+    context.default_map = given
+    return file
 
 
 def serve(
@@ -38,6 +56,12 @@ def serve(
     delta: Annotated[float, typer.Option(help="The chance that this promise fails.")] = 1e-6,
     looks: Annotated[int, typer.Option(help="How often a year private counters are shown anew.")] = 365,
     changes: Annotated[int, typer.Option(help="Of one's mind about an item, that ever reach private counters.")] = 2,
+    recommend: Annotated[
+        str,
+        typer.Option(metavar="model|neighbours", help="From a private model of items, or, in a closed group, people."),
+    ] = "model",
+    model_epsilon: Annotated[float, typer.Option(help="The budget of a year's item models for one person.")] = 4.0,
+    model_refreshes: Annotated[int, typer.Option(help="How many item models are made in a year.")] = 4,
     publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
     like: Annotated[
         float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
@@ -62,6 +86,13 @@ def serve(
     admin_token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
+    log: Annotated[str, typer.Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
+    config: Annotated[  # noqa: ARG001
+        str | None,
+        typer.Option(
+            metavar="FILE", callback=_settings_file, is_eager=True, help="Settings as TOML: names of options."
+        ),
+    ] = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
@@ -77,10 +108,14 @@ def serve(
     from recveil.web.advisor.app import create_app
     from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
+    from recveil.web.advisor.item_model import ModelBudget
+    from recveil.web.advisor.logs import to_standard_error
     from recveil.web.advisor.noisy_counters import Budget
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
 
+    if log not in ("text", "json"):
+        raise RecveilError(f"--log is text or json, not {log}")
     token = _admin_token(admin_token_file)
     trusted = _networks(trust_proxy or ("127.0.0.1,::1" if behind_proxy else ""))
     with _listen(host, port) as listening:
@@ -93,6 +128,8 @@ def serve(
                 min_people=min_people,
                 counters=_chosen(counters),
                 budget=Budget(epsilon, delta, looks, changes),
+                recommend=_recommender(recommend),
+                models=ModelBudget(model_epsilon, delta, model_refreshes),
                 publish_every=publish_every,
                 rate=rate,
                 accounts=accounts,
@@ -100,9 +137,8 @@ def serve(
                 sites=(host.lower(), *(name.strip().lower() for name in site.split(",") if name.strip())),
             )
             studio = open_studio(engine, settings)
-            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-            logging.getLogger("uvicorn").setLevel(logging.WARNING)
-            config = uvicorn.Config(
+            to_standard_error(log == "json")
+            serving = uvicorn.Config(
                 create_app(studio),
                 log_config=None,
                 access_log=False,  # it would name items; ours does not
@@ -121,7 +157,7 @@ def serve(
             lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
             answer(shown, lines, as_json)
             sys.stdout.flush()
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(serving).run(sockets=[listening])
         finally:
             engine.dispose()
 
@@ -155,6 +191,15 @@ def _chosen(counters: str) -> Literal["private", "exact"]:
     if counters != "private":
         raise RecveilError(f"--counters is private or exact, not {counters}")
     return "private"
+
+
+def _recommender(name: str) -> Literal["model", "neighbours"]:
+    if name == "neighbours":
+        say("recommendations by neighbours: accounts that resemble a person learn what she likes; for closed groups")
+        return "neighbours"
+    if name != "model":
+        raise RecveilError(f"--recommend is model or neighbours, not {name}")
+    return "model"
 
 
 def _networks(text: str) -> str:

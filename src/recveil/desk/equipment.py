@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, concat
@@ -13,6 +14,7 @@ from recveil.desk.people import labelled, read_people
 from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
+from recveil.ids import places
 from recveil.measurement import Also, Shadows, Trial, owners
 from recveil.mechanisms.spec import parse
 
@@ -84,8 +86,7 @@ def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:
 
     path = equipment.also or ""
     bundle = load(path)
-    alike = bundle.data.items.dtype == subject.train.items.dtype
-    if not alike or not subject.train.items.is_in(bundle.data.items.implode()).any():
+    if not np.any(places(bundle.data.items, subject.train.items) >= 0):
         raise RecveilError(f"{Path(path).name} and the data have no item in common: it is not a release of these data")
     owner = owners(subject.train, bundle.data, read_map(equipment.also_map)) if equipment.also_map else None
     kept = tuple(p for p in map(_kept, (origin.spec, bundle.manifest["spec"])) if p is not None)

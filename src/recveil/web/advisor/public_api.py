@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import Field, field_validator
 
 from recveil.web.advisor.identity import IsAdmin
@@ -63,6 +64,26 @@ class Profiles(Body):
 
 class Titles(Body):
     items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]  # id, title
+    version: str
+
+
+class ModelSpent(Body):
+    """What all models of a year may give away of one person, with everything she clicked."""
+
+    epsilon: float
+    delta: float
+    refreshes: int
+
+
+class Learned(Body):
+    recommend: Literal["model", "neighbours"]
+    budget: ModelSpent
+    made: str | None
+    items: list[str]
+    popular: list[float]
+    starts: list[int]
+    alike: list[int]
+    weight: list[float]
     version: str
 
 
@@ -148,6 +169,16 @@ async def catalogue(
     return _sent(studio_of(request).snapshot.catalogue, if_none_match, accept_encoding)
 
 
+@router.get("/model", response_model=Learned, responses={304: {"description": "Not changed"}, **documented(429)})
+async def model(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The model of items: lists are computed from it where her clicks are."""
+    return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
+
+
 def _sent(sheet: Sheet, if_none_match: str | None, accept_encoding: str | None) -> Response:
     headers = {"ETag": f'W/"{sheet.version}"', "Vary": "Accept-Encoding"}
     known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
@@ -169,6 +200,14 @@ def _takes_gzip(accepted: str) -> bool:
         except ValueError:
             weights[name.strip()] = 0.0
     return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=documented(401, 429), dependencies=[IsAdmin])
+async def metrics(request: Request) -> Response:
+    """What the server did, for Prometheus. Admin only: how often people click is nobody else's business."""
+    studio = studio_of(request)
+    gauges: dict[str, float] = {"waiting_writes": studio.commit.waiting, "people_shown": studio.snapshot.people}
+    return PlainTextResponse(studio.metrics.text(gauges))
 
 
 @router.put(
