@@ -38,9 +38,10 @@ class Interactions:
     tag: Codes | None = None
     tags: pl.Series | None = None
     unit: Literal["user", "session"] = "user"
+    session: NDArray[np.uint64] | None = None  # keys that tell the sessions of one user apart
 
     def __post_init__(self) -> None:
-        for name in ("user", "item", "rating", "time", "tag"):
+        for name in ("user", "item", "rating", "time", "tag", "session"):
             column = getattr(self, name)
             if column is None:
                 continue
@@ -94,7 +95,7 @@ class Interactions:
         columns = {
             f.name: getattr(self, f.name)[rows]
             for f in fields(self)
-            if f.name in ("user", "item", "rating", "time", "tag") and getattr(self, f.name) is not None
+            if f.name in ("user", "item", "rating", "time", "tag", "session") and getattr(self, f.name) is not None
         }
         return replace(self, **columns)
 
@@ -177,11 +178,7 @@ class Interactions:
 
     def keys(self, by: By) -> NDArray[np.uint64]:
         """A 64-bit name of each id, the same wherever it is computed: randomness is derived from it."""
-        ids = self.users if by == "user" else self.items
-        if ids.dtype.is_integer():
-            return ids.to_numpy().astype(np.uint64)
-        digests = b"".join(blake2b(str(i).encode(), digest_size=8).digest() for i in ids)
-        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+        return _keys(self.users if by == "user" else self.items)
 
     def compact(self) -> Interactions:
         """The same rows with only those ids in the vocabularies that occur in them."""
@@ -220,7 +217,10 @@ class Interactions:
 
     def frame(self) -> pl.DataFrame:
         """The rows with their ids, as a polars frame; unknown times are null."""
-        columns = {"user": self.users.gather(self.user), "item": self.items.gather(self.item)}
+        columns = {"user": self.users.gather(self.user)}
+        if self.session is not None:
+            columns["session"] = pl.Series(self.session)
+        columns |= {"item": self.items.gather(self.item)}
         if self.tag is not None and self.tags is not None:
             columns["tag"] = self.tags.gather(self.tag)
         if self.rating is not None:
@@ -281,6 +281,7 @@ def from_ids(
     time: NDArray[Any] | None = None,
     tag: pl.Series | None = None,
     unit: Literal["user", "session"] = "user",
+    session: pl.Series | None = None,
 ) -> Interactions:
     """Interactions from columns of ids."""
     users, items = code(_plain(user)), code(_plain(item))
@@ -288,7 +289,11 @@ def from_ids(
     ratings = None if rating is None else np.asarray(rating, dtype=np.float64)
     if time is not None:
         time = np.asarray(time, dtype=np.float64 if time.dtype.kind == "f" else np.int64)
-    return Interactions(users[0], items[0], users[1], items[1], ratings, time, tags[0], tags[1], unit)
+    apart = None
+    if session is not None:
+        codes, named = code(_plain(session))
+        apart = _keys(named)[codes]
+    return Interactions(users[0], items[0], users[1], items[1], ratings, time, tags[0], tags[1], unit, session=apart)
 
 
 def align(*parts: Interactions) -> tuple[Interactions, ...]:
@@ -312,7 +317,16 @@ def concat(parts: Sequence[Interactions]) -> Interactions:
     rating = None if first.rating is None else np.concatenate([p.rating for p in parts if p.rating is not None])
     timed = all(p.time is not None for p in parts)
     time = np.concatenate([p.time for p in parts if p.time is not None]) if timed else None
-    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit)
+    apart = [p.session for p in parts if p.session is not None]
+    session = np.concatenate(apart) if len(apart) == len(parts) else None
+    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit, session=session)
+
+
+def _keys(ids: pl.Series) -> NDArray[np.uint64]:
+    if ids.dtype.is_integer():
+        return ids.to_numpy().astype(np.uint64)
+    digests = b"".join(blake2b(str(i).encode(), digest_size=8).digest() for i in ids)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def _plain(ids: pl.Series) -> pl.Series:

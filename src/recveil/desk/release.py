@@ -73,6 +73,8 @@ def release(
     if not len(data):
         raise RecveilError("there are no rows to release")
     check_fit(mechanism, data, time)
+    if not mechanism.reads_sessions:
+        data = replace(data, session=None)
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
@@ -80,7 +82,7 @@ def release(
     data = given.over(data, knows_users)
     public = Public(
         data.kind, data.unit, data.items, data.tags, given.items is not None, given.lists(),
-        data.users if knows_users else None,
+        data.users if knows_users else None, data.session is not None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)
