@@ -237,7 +237,7 @@ class Interactions:
         """The rows with their ids, as a polars frame; unknown times are null."""
         columns = {"user": self.users.gather(self.user)}
         if self.session is not None:
-            columns["session"] = pl.Series(self.session)
+            columns["session"] = pl.Series(self.session.view(np.int64))
         columns |= {"item": self.items.gather(self.item)}
         if self.tag is not None and self.tags is not None:
             columns["tag"] = self.tags.gather(self.tag)
