@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import naive
 import numpy as np
 import polars as pl
@@ -10,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.data import Interactions, concat, from_ids
+from recveil.desk.bundle import load
 from recveil.desk.release import release
 from recveil.dp.noise import gaussian
 from recveil.dp.sparse_noise import exceeding
 from recveil.dp.vocabulary import threshold_of_sums
+from recveil.formats import read
 from recveil.kernels.sessions import count_items_of_people, count_pairs_of_people
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import EDGES, PAIRS, SESSIONS, UNIT, DpStreams
@@ -175,3 +181,52 @@ def test_the_budget_covers_the_table_of_numbers() -> None:
         for catalogue in (True, False):
             public = Public("clicks", "user", pl.Series([1]), None, catalogue, sessions=True)
             assert 0.999 * 4 < mechanism.spent(public) <= 4
+
+
+# --- files, commands, Spark -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_sessions_are_read_from_files(ending: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"user_id": ["a", "a", "b"], "session_id": ["x", "y", "x"], "item": [1, 2, 1], "ts": [3, 1, 2]}
+    )
+    file = tmp_path / f"log.{ending}"
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[ending](file)
+    data = read(file)
+    assert data.unit == "user"
+    assert data.session is not None
+    assert len(set(zip(data.user.tolist(), data.session.tolist(), strict=True))) == 3
+    assert data.session[0] == data.session[2]  # the same word; whose session it is, the user says
+    named = read(file, {"user": "user_id", "session": "session_id"})
+    assert named.equals(data)
+    only = read(file, {"user": "session_id"})  # one session more is one unit more, as without a column of users
+    assert (only.unit, only.session) == ("session", None)
+
+
+def test_sessions_alone_stand_for_users(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("session_id,item,time\n1,5,1\n1,6,2\n2,5,3\n")
+    for columns in (None, {"session": "session_id"}):
+        data = read(tmp_path / "log.csv", columns)
+        assert (data.unit, data.session, data.n_users) == ("session", None, 2)
+
+
+def test_commands_protect_people_and_release_sessions(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    data = shoppers(2000)
+    data.frame().write_csv(tmp_path / "log.csv")
+    found = recveil("inspect", "log.csv", json_answer=True)
+    assert found["sessions"] > found["users"] == 2000
+    assert found["protects"].startswith("a person with all her sessions")
+    spec = "dp-streams:epsilon=4,delta=1e-4"
+    recveil("release", "log.csv", "--with", spec, "-o", "out", "--holdout", 0.1, "--keep-statistics", "kept")
+    made = load(tmp_path / "out")
+    assert made.data.frame().columns == ["user", "item", "time"]
+    assert pl.read_parquet(tmp_path / "out" / "data.parquet").columns == ["session", "item", "order"]
+    assert made.guarantee.unit == "user"
+    kept = read(tmp_path / "out.holdout.parquet")
+    assert kept.session is not None
+    recveil("verify", "out")
+    again = recveil("release", "kept", "--with", "dp-streams:k=30", "-o", "two", json_answer=True)
+    assert again["manifest"]["unit"] == "session"
+    measured = recveil("measure", "log.csv", "out", "--only", "membership", "--holdout", "out.holdout.parquet")
+    assert "AUC" in measured.stdout or "membership" in measured.stdout

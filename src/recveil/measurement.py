@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +50,23 @@ class Measurement:
             "n": self.n,
             "note": self.note,
         }
+
+
+def frame_of(measurements: Sequence[Measurement]) -> pl.DataFrame:
+    """A row for each measurement; its parameters as one text, such as known=4 items=random."""
+    rows = [
+        {**m.record(), "params": " ".join(f"{name}={value}" for name, value in m.params.items())} for m in measurements
+    ]
+    number = dict.fromkeys(("value", "low", "high", "control", "chance"), pl.Float64)
+    schema = {
+        "name": pl.String,
+        "params": pl.String,
+        "mechanism": pl.String,
+        **number,
+        "n": pl.Int64,
+        "note": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema)
 
 
 class LeftOutError(RecveilError):

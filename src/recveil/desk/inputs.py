@@ -42,8 +42,10 @@ class Input:
         return Path(self.source).name if isinstance(self.source, str | PathLike) else "data"
 
     def rows(self, progress: Progress = SILENT) -> Interactions:
-        """The rows with repeated pairs settled; the owner is told how many there were."""
+        """The rows with repeated pairs settled, where they are read; the owner is told how many there were."""
         rows = self.all_rows()
+        if isinstance(self.source, Interactions):
+            return rows
         kept = deduplicate(rows, self.duplicates)  # type: ignore[arg-type]
         if len(kept) < len(rows):
             left = f"{len(rows) - len(kept):,} repeated rows left out"
@@ -93,6 +95,8 @@ class Input:
                 from recveil.samples import sample
 
                 return sample(text.removeprefix(SAMPLE))
+            if Path(text).is_dir():
+                raise RecveilError(f"{text} is a folder, not a file; name a file in it (recveil.load opens a bundle)")
             return read(text, **how)
         if hasattr(source, "tocsr"):
             return from_csr(source, duplicates="all")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +55,22 @@ class Release:
     id_map: pl.DataFrame | None = field(default=None, repr=False)
     published: Published | None = field(default=None, repr=False)
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+
+    def frame(self) -> pl.DataFrame:
+        """The released rows."""
+        return self.data.frame()
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def save(self, directory: str | Path, *, format: str = "parquet", force: bool = False) -> dict[str, Any]:
+        """Write the bundle and return its manifest."""
+        from recveil.desk.bundle import save
+
+        return save(self, directory, format=format, force=force)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        return f"{self.guarantee._repr_html_()}{self.frame()._repr_html_()}"
 
 
 def release(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal
 
 from recveil.errors import RecveilError, unknown
@@ -74,6 +75,7 @@ def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str)
     for role in NAMES:
         if role not in columns and (position := _recognised(names, free, role, source)) is not None:
             columns[role] = [position]
+            del free[position]
     if "time" not in columns and (parts := _date_parts(free)):
         columns["time"] = parts
     alone = "user" not in columns and "session" in columns
@@ -81,7 +83,9 @@ def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str)
         columns["user"] = columns.pop("session")
     for role in ("user", "item"):
         if role not in columns:
-            raise RecveilError(f"{source}: no column for {role} {_among(names)}; name it as in {role}=COLUMN")
+            raise RecveilError(
+                f"{source}: no column for {role} {_among(names)}; name it, as in: {_suggested(names, columns, source)}"
+            )
     alone = alone or _plain(names[columns["user"][0]]).startswith("session")
     return Roles(columns, "session" if alone else "user")
 
@@ -114,6 +118,15 @@ def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, sourc
         if found:
             return found[0]
     return None
+
+
+def _suggested(names: Sequence[str], columns: Mapping[Role, list[int]], source: str) -> str:
+    """A whole command line that names the columns of user and item: those known, and the first others as a guess."""
+    taken = {n for where in columns.values() for n in where}
+    free = iter([name for n, name in enumerate(names) if n not in taken] + ["COLUMN"] * 2)
+    guess = {role: names[columns[role][0]] if role in columns else next(free) for role in ("user", "item")}
+    wanted = ",".join(f"{role}={name}" for role, name in guess.items())
+    return f"recveil inspect {quote(source)} --columns {quote(wanted)}"
 
 
 def _date_parts(free: Mapping[int, str]) -> list[int]:
