@@ -135,7 +135,7 @@ def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> 
         if tags is not None:
             made["tag"] = pl.repeat(tags[-n], found.height, eager=True)
         if "session" in hers.columns:
-            made["session"] = pl.repeat(hers["session"][0], found.height, eager=True)
+            made["session"] = pl.repeat(hers["session"][0], found.height, dtype=hers["session"].dtype, eager=True)
         some.append(pl.DataFrame({**made, "item": found["item"]}).select(hers.columns))
     return pl.concat(some).unique()
 
