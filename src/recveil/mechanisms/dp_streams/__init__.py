@@ -97,7 +97,8 @@ class DpStreams(Synthesis):
     def laws(self, public: Public) -> dict[str, Law]:
         """The noise of each table; lengths and pairs are one table."""
         found = [gaussian(v) for v in self.variances(public)]
-        return dict(zip(("items", "pairs", "transitions"), found, strict=False)) | {"lengths": found[1]}
+        names = ["items", "pairs", *["transitions"] * (self.order == "transitions"), *["sessions"] * public.sessions]
+        return dict(zip(names, found, strict=True)) | {"lengths": found[1]}
 
     def rho(self, public: Public) -> float:
         """What the noise actually costs, as zCDP."""
