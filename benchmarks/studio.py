@@ -48,7 +48,7 @@ class Person:
     acknowledged: set[str] = field(default_factory=set)
 
     async def ask(self, method: str, path: str, body: str = "", key: str = "") -> tuple[int, bytes]:
-        lines = [f"{method} /api/v1{path} HTTP/1.1", "Host: studio", f"Content-Length: {len(body)}"]
+        lines = [f"{method} /api/v1{path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}"]
         lines += [f"Authorization: Bearer {self.token}"] if self.token else []
         lines += ["Content-Type: application/json", f"Idempotency-Key: {key}"] if key else []
         self.writer.write(("\r\n".join(lines) + "\r\n\r\n" + body).encode())

@@ -39,6 +39,8 @@ MECHANISMS = [
     ("mbrw", 0.018, 0.61, nothing("Each stream begins with a copied piece of a real one.")),
     ("dp-streams:epsilon=4,delta=1e-6", 0.0006, 0.66, PRIVATE),
     ("pritop:epsilon=1", 0.004, -0.3, CLAIMED),
+    ("microaggregation:k=5", 0.0008, 0.55, nothing("Groups of five alike people share a profile.")),
+    ("laplace-ratings:scale=1", 0.3, 0.8, nothing("Who rated what stays.")),
 ]
 REAL = {"ease": 0.31, "item-knn": 0.28, "user-knn": 0.275, "bpr": 0.26, "als": 0.243}
 TILT = {"ease": -0.012, "item-knn": 0.0, "user-knn": 0.02, "bpr": -0.03, "als": 0.018}
@@ -80,7 +82,7 @@ def utility(spec: str, keeps: float, defined: bool) -> list[Measurement]:
     return [*found, Measurement("agreement", tau, tau - 0.1, min(1.0, tau + 0.1), 5, mechanism=spec)]
 
 
-def invented(mechanisms: int = len(MECHANISMS), lift: bool = True) -> Report:
+def invented(mechanisms: int = 6, lift: bool = True) -> Report:
     """A report of the first so many mechanisms; without lift where the real data do not beat most-popular."""
     chosen = MECHANISMS[:mechanisms]
     found: list[Measurement] = []

@@ -17,10 +17,11 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no te
 from fastapi.testclient import TestClient
 
 from recveil.web.advisor.app import create_app
+from recveil.web.advisor.applying import apply
 from recveil.web.advisor.identity import digest
 from recveil.web.advisor.store import open_store
 from recveil.web.advisor.studio import Settings, Studio, open_studio
-from recveil.web.advisor.writes import Stock, apply
+from recveil.web.advisor.writes import Stock
 
 API = "/api/v1"
 ME = f"{API}/people/me"
@@ -32,9 +33,9 @@ ITEMS = tuple((f"item-{n}", f"Title {n}") for n in range(8))
 def opened(database: str, **settings: Any) -> Iterator[Studio]:
     engine = open_store(database)
     apply(engine, [Stock(ITEMS)])
-    chosen = {"min_people": 1, "publish_every": 3600.0, "rate": 1e5, "accounts": 10**5, **settings}
+    chosen = {"min_people": 1, "publish_every": 3600.0, "rate": 1e5, "accounts": 10**5, "reads": 10**5, **settings}
     try:
-        yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN)))
+        yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN), sites=("testserver",)))
     finally:
         engine.dispose()
 

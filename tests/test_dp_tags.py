@@ -279,7 +279,7 @@ def test_command_says_to_the_owner_what_a_bundle_must_not(recveil: Callable[...,
     assert "epsilon is multiplied by their number" in done.stdout
     told = (tmp_path / "out" / "manifest.json").read_text() + (tmp_path / "out" / "README.md").read_text()
     assert "median" not in told
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["publishable"]
+    assert not json.loads((tmp_path / "out" / "manifest.json").read_text())["seeded"]
     recveil("release", "kept.npz", "--with", "dp-tags:k=3", "-o", "more")
     recveil("verify", "more")
     central = ("release", "tags.csv", "--with", "dp-tags:epsilon=4,profiles=central")

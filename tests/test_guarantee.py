@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee, compose, nothing
+from recveil.guarantee import Guarantee, compose, nothing, strength
 
 proved = Guarantee(
     "Nobody learns much.", "proved", 1.0, 1e-6, "user", "add or remove one user", "the catalogue", "docs/x.md"
@@ -47,3 +48,32 @@ def test_composition_adds_up_or_says_why_not() -> None:
 
 def test_record_and_back() -> None:
     assert Guarantee(**proved.record()) == proved
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "says"),
+    [
+        (4.0, None, "epsilon 4: an attacker's odds grow at most 55 times"),
+        (1.0, 1e-6, "epsilon 1, delta 1e-06: but for delta, an attacker's odds grow at most 2.72 times"),
+        (0.1, 0.0, "epsilon 0.1: an attacker's odds grow at most 1.11 times"),
+        (60.0, None, "epsilon 60: an attacker's odds grow at most 10^27 times"),
+    ],
+)
+def test_an_epsilon_says_what_it_bounds_rounded_up(epsilon: float, delta: float | None, says: str) -> None:
+    assert strength(epsilon, delta) == says
+
+
+def test_a_promise_that_means_little_says_so_first() -> None:
+    assert proved.weighed(999_999) == proved
+    many = proved.weighed(1_000_000)
+    assert many.sentence.startswith("This promise means little: delta 1e-06 would let it fail for one of 1,000,000")
+    assert replace(proved, epsilon=10.0).weighed().little is None
+    large = replace(proved, epsilon=10.1).as_experiment().weighed()
+    assert large.sentence.startswith(
+        "This promise means little: epsilon 10.1 lets an attacker's odds grow 24,344 times"
+    )
+    assert large.status == "experiment"
+    assert Guarantee(**large.record()) == large
+    assert nothing("x").weighed(5).little is None
+    assert nothing("x", "k = 1").weighed().sentence == "This promise means little: k = 1. x"
+    assert compose(replace(proved, little="a"), replace(proved, little="b")).little == "a; b"

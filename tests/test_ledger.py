@@ -13,13 +13,14 @@ import pytest
 
 from recveil.data import from_ids
 from recveil.desk import ledger
-from recveil.dp.budget import rho_of
+from recveil.dp.budget import epsilon_of, rho_of
 from recveil.errors import RecveilError
+from recveil.guarantee import NEIGHBOURS
 
 SPEC = "dp-streams:epsilon=4,delta=1e-4"
 LINE = {
     "date": "2026-01-01T00:00:00+00:00", "mechanism": SPEC, "status": "proved", "epsilon": 4.0, "delta": 1e-4,
-    "rho": rho_of(4.0, 1e-4), "unit": "user", "neighbours": "add or remove one",
+    "rho": rho_of(4.0, 1e-4), "unit": "user", "neighbours": NEIGHBOURS["user"],
 }  # fmt: skip
 
 
@@ -105,3 +106,81 @@ def test_what_cannot_be_entered_is_not_released(recveil: Callable[..., Any], cli
     assert not (tmp_path / "one").exists()
     done = recveil("release", clicks, "--with", SPEC, "-o", "one", "--ledger", "one/ledger", code=1)
     assert "must not lie inside the bundle" in done.stderr
+
+
+def test_releases_of_people_add_up_whatever_the_mechanism(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    """Streams and tags at user level, epsilon 4 each: one line, at most 8."""
+    rng = np.random.default_rng(1)
+    item = np.concatenate([rng.choice(20, 8, replace=False) for _ in range(1500)])
+    data = from_ids(
+        pl.Series(np.repeat(np.arange(1500), 8)), pl.Series(item), time=np.arange(len(item)),
+        tag=pl.Series([f"t{t}" for t in item % 7]),
+    )  # fmt: skip
+    data.frame().write_csv(tmp_path / "tags.csv")
+    recveil("release", "tags.csv", "--with", SPEC, "-o", "one", "--ledger", "l")
+    spec = "dp-tags:epsilon=4,delta=1e-4,unit=user"
+    done = recveil("release", "tags.csv", "--with", spec, "-o", "two", "--ledger", "l")
+    assert done.stderr.count("in all:") == 1
+    (total,) = ledger.totals(ledger.read(tmp_path / "l"))
+    assert (total.unit, total.releases, total.delta) == ("user", 2, 1e-4)
+    assert 4 < total.epsilon < 8
+    one, other = ledger.read(tmp_path / "l")
+    assert total.epsilon == pytest.approx(epsilon_of(one["rho"] + other["rho"], 1e-4))
+
+
+def test_one_relation_for_each_unit() -> None:
+    from test_contracts import fitting, mechanism
+
+    from recveil.mechanism import Public
+    from recveil.mechanisms import MECHANISMS
+
+    for name in MECHANISMS:
+        data = fitting(name)
+        promise = mechanism(name).guarantee(Public(data.kind, data.unit, data.items, data.tags, True))
+        assert promise.unit is None or promise.neighbours == NEIGHBOURS[promise.unit], name
+
+
+def test_former_words_for_a_relation_still_add_up() -> None:
+    (total,) = ledger.totals([LINE, LINE | {"neighbours": "add or remove one person with all her tags"}])
+    assert total.releases == 2
+
+
+def test_other_units_are_said_to_be_uncovered(tmp_path: Path) -> None:
+    file = tmp_path / "ledger"
+    ledger.append(file, LINE)
+    assert len(ledger.summary(file)) == 1
+    ledger.append(file, LINE | {"unit": "record", "neighbours": NEIGHBOURS["record"]})
+    assert "different units (user, record) do not add up; no line covers the others" in ledger.summary(file)[-1]
+
+
+def test_a_refused_attempt_is_entered(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:
+    """Whether enough items stand out of the noise is itself a noisy answer."""
+    for _ in range(3):
+        options = ("--with", "dp-streams:epsilon=0.01,delta=1e-6", "--ledger", "l")
+        done = recveil("release", clicks, *options, "-o", "one", code=1)
+        assert "stand out of the noise" in done.stderr
+    assert not (tmp_path / "one").exists()
+    assert [e["epsilon"] for e in ledger.read(tmp_path / "l")] == [0.01] * 3
+    recveil("release", "missing.csv", "--with", SPEC, "--ledger", "l", "-o", "one", code=1)
+    assert len(ledger.read(tmp_path / "l")) == 3  # what fails without noise spends nothing
+
+
+@pytest.mark.spark
+def test_a_refused_attempt_is_entered_on_spark(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:
+    options = ("--with", "dp-streams:epsilon=0.01,delta=1e-6", "--ledger", "l", "--engine", "spark")
+    recveil("release", clicks, *options, "-o", "one", code=1)
+    recveil("recommend", clicks, *options, "-o", "lists", code=1)
+    assert [e["epsilon"] for e in ledger.read(tmp_path / "l")] == [0.01] * 2
+
+
+@pytest.mark.parametrize(("spec", "unit"), [("dp-streams:epsilon=4,delta=1e-4", "user"), ("mask:p=0.9", "bit")])
+def test_recommend_spends(recveil: Callable[..., Any], clicks: str, tmp_path: Path, spec: str, unit: str) -> None:
+    done = recveil("recommend", clicks, "--with", spec, "--top", 3, "--ledger", "l", "-o", "lists")
+    assert f"for every {unit} (1 release)" in done.stderr
+    assert [e["unit"] for e in ledger.read(tmp_path / "l")] == [unit]
+    if unit == "user":
+        recveil("release", clicks, "--with", spec, "-o", "one", "--keep-statistics", "kept", "--ledger", "l")
+        recveil("recommend", clicks, "--with", "dp-streams", "--statistics", "kept", "--ledger", "l", "-o", "lists")
+        assert len(ledger.read(tmp_path / "l")) == 2  # what was published before spends nothing
+    recveil("recommend", clicks, "--with", "dp-streams:epsilon=0.01,delta=1e-6", "--ledger", "m", "-o", "x", code=1)
+    assert len(ledger.read(tmp_path / "m")) == 1

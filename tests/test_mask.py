@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import naive
@@ -141,6 +142,15 @@ def test_the_guarantee_is_the_one_of_randomised_response() -> None:
     assert promise.epsilon is not None and promise.epsilon >= math.log((2**32 - flips(0.9)) / flips(0.9))
     assert f"{promise.epsilon * data.n_items:,.0f}" in promise.sentence
     assert bit_epsilon(0.943) == pytest.approx(2.806, abs=1e-3)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 2**20 + 1, 2**31 - 2**20, 2**31 - 12345, 2**31 - 2, 2**31 - 1])
+def test_epsilon_is_rounded_up_and_by_little(k: int) -> None:
+    """Near p = 1/2 the ratio of the odds is near 1, and a rounded ratio has lost its digits."""
+    with localcontext(Context(prec=60)):
+        exact = (Decimal(2**32 - k) / Decimal(k)).ln()
+        stated = Decimal(bit_epsilon(1 - k / 2**32))
+        assert exact <= stated <= exact * (1 + Decimal(10) ** -14)
 
 
 @pytest.mark.parametrize("p", ["0.5", "1", "0.3", "1.2", "nan", "half", "0.99999999999"])

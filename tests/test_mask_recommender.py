@@ -121,9 +121,22 @@ def test_overlap_counts_common_items() -> None:
     assert overlap(first, second).tolist() == pytest.approx([200 / 3, 100 / 3])
 
 
+def test_written_lists_are_as_long_as_asked_for_whatever_the_longest_history(
+    recveil: Callable[..., Any], tmp_path: Path
+) -> None:
+    """One person with one more item must not make everybody's lists longer."""
+    rng = np.random.default_rng(2)
+    rows = [(u, i) for u in range(60) for i in rng.choice(40, 12, replace=False)]
+    for more in ((), [(0, i) for i in range(40)]):
+        pl.DataFrame([*rows, *more], schema=["user", "item"], orient="row").unique().write_csv(tmp_path / "d.csv")
+        options = ("--with", "mask:p=0.9", "--top", 3, "--minsup", 0, "--seed", 1, "--similar", "s.txt", "-o", "lists")
+        recveil("recommend", "d.csv", *options)
+        assert {line.count(";") + 1 for line in (tmp_path / "s.txt").read_text().splitlines()} == {3}
+
+
 def test_similar_lists_in_the_form_of_the_paper(tmp_path: Path) -> None:
     data = from_ids(pl.Series([1, 1, 2, 2, 3]), pl.Series(["x", "y", "x", "y", "z"]))
-    write_similar(similar_items(columns(data), minsup=0), tmp_path / "similar.txt")
+    write_similar(similar_items(columns(data), minsup=0), tmp_path / "similar.txt", 5)
     assert (tmp_path / "similar.txt").read_text() == "x\ty,1.000000,2.0\ny\tx,1.000000,2.0\n"
 
 

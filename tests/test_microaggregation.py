@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import naive
 import numpy as np
@@ -17,7 +18,7 @@ from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.kernels.draws import laplace_per_group
 from recveil.kernels.mdav import mdav
-from recveil.mechanism import Masking
+from recveil.mechanism import Masking, Public
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.microaggregation import Microaggregation
 from recveil.mechanisms.spec import parse
@@ -102,6 +103,20 @@ def test_clicks_and_their_repeats() -> None:
     assert made.rating is None
     assert made.time is None
     assert profiles_of(made) == dict.fromkeys((1, 2, 3), ((1,),))
+
+
+def test_it_speaks_of_what_the_data_have_and_of_lone_items() -> None:
+    def promise(made: Microaggregation, unit: Any) -> str:
+        return made.guarantee(Public("clicks", unit, pl.Series([1]), None, True)).sentence
+
+    assert "at least 5 people" in promise(Microaggregation(), "user")
+    assert "at least 5 sessions" in promise(Microaggregation(), "session")
+    assert "people" not in promise(Microaggregation(), "session")
+    for alone in (Microaggregation(keep="union"), Microaggregation(keep="half", k=2), Microaggregation(k=1)):
+        assert "one member alone" in alone.card()
+        assert "one member alone" in promise(alone, "user")
+    for shared in (Microaggregation(), Microaggregation(keep="half", k=3)):
+        assert "one member alone" not in shared.card() + promise(shared, "user")
 
 
 def test_too_few_people_and_wrong_parameters() -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -112,3 +116,26 @@ def test_people_without_rows_leave_no_trace(ratings: Interactions) -> None:
     assert made.id_map is not None
     assert set(made.id_map["original"]) == set(some.frame()["user"])
     assert made.data.n_users == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("mask:p=0.995", "p = 0.995 leaves nearly every bit as it was"),
+        ("microaggregation:k=1", "k = 1 leaves everyone alone"),
+        ("dp-streams:epsilon=30,delta=1e-6", "epsilon 30 lets an attacker's odds grow 10,686,474,581,525 times"),
+        ("dp-streams:epsilon=9,delta=0.05", "delta 0.05 would let it fail for one of"),
+    ],
+)
+def test_terminal_and_card_begin_with_what_means_little(
+    recveil: Callable[..., Any], tmp_path: Path, spec: str, says: str
+) -> None:
+    rng = np.random.default_rng(1)
+    item = np.concatenate([rng.choice(20, 8, replace=False) for _ in range(800)])
+    from_ids(pl.Series(np.repeat(np.arange(800), 8)), pl.Series(item)).frame().write_csv(tmp_path / "d.csv")
+    done = recveil("release", "d.csv", "--with", spec, "-o", "out")
+    assert done.stdout.startswith(f"this promise means little: {says}")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.splitlines()[2].startswith(f"> **This promise means little:** {says}")
+    recveil("release", "d.csv", "--with", "mask:p=0.9", "-o", "fair")
+    assert "means little" not in (tmp_path / "fair" / "README.md").read_text()

@@ -14,13 +14,15 @@ from invented import invented
 from recveil.guarantee import nothing
 from recveil.measurement import Measurement
 from recveil.report import figures
+from recveil.report.glossary import GLOSSARY
 from recveil.report.html import html
-from recveil.report.labels import spread
+from recveil.report.labels import spread, text_width
 from recveil.report.pictures import INK
 from recveil.report.sheets import SHEETS, sheet
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
-from recveil.report.verdict import best, headline, percent, privacy, sentence, utility, with_interval
+from recveil.report.verdict import best, closest, headline, named, sentence
+from recveil.report.words import percent, privacy, utility, with_interval
 
 
 def entry(report: Report, name: str) -> Entry:
@@ -47,7 +49,7 @@ def test_labels_follow_the_interval_not_the_value() -> None:
     assert privacy(linked(0.15, 0.12, 0.17, control=0.19, chance=0.001)) == "finds some"
     assert privacy(linked(0.002, 0.0, 0.01, control=0.0, chance=0.001)) == "no better than a blind guess"
     assert privacy(None) == "not measured"
-    assert utility(Measurement("lift", 0.1, -0.01, 0.2, 9)) == "no better than most-popular"
+    assert utility(Measurement("lift", 0.1, -0.01, 0.2, 9)) == "not for certain better than most-popular"
     assert utility(Measurement("lift", -0.1, -0.2, -0.05, 9)) == "worse than most-popular"
     assert utility(Measurement("lift", 0.9, 0.8, 1.0, 9)) == "close to the real data"
 
@@ -57,21 +59,83 @@ def test_the_verdict_speaks_as_promised() -> None:
     says = sentence(report, entry(report, "mbrw"))
     assert says == (
         "An attacker who knows 4 films of a viewer finds her record with 13% [11, 14]; on data she is not in: 0.1%. "
-        "Whether she is in the data at all can be guessed better than by a coin toss (AUC 0.54 [0.52, 0.56]; a "
-        "coin toss has 0.50). "
+        "Whether she is in the data cannot be told by our attacks (AUC 0.54 [0.52, 0.56]; a coin toss has 0.50). "
         "A recommender trained on this release keeps 59% [53, 65] of what the real data teach beyond popularity."
     )
     assert "with the ratings, finds" in sentence(report, entry(report, "pseudonymise"))
     assert "does worse than naming the most popular films" in sentence(report, entry(report, "pritop"))
 
 
-def test_the_release_to_consider_hides_people_and_teaches() -> None:
+def test_the_best_with_a_promise_and_the_best_without_stand_side_by_side() -> None:
     report = invented()
-    chosen = best(report)
-    assert chosen is not None and chosen.spec.startswith("dp-streams")
-    assert headline(report).startswith("dp-streams is the release to consider")
-    assert best(invented(4)) is None  # of the first four each is found in or teaches nothing
+    private, walks = entry(report, "dp-streams"), entry(report, "mbrw")
+    assert best(report, True) is private
+    assert best(report, False) is None  # of the others each is found in, or teaches nothing
+    assert headline(report).startswith("Best with a promise: dp-streams (epsilon 4 for a person), which keeps 64%")
+    assert best(invented(4), True) is None
     assert headline(invented(4)) == "None of these releases both hides people and teaches a recommender."
+    hidden = [replace(m, value=0.01, low=0.0, high=0.02) if m.mechanism == walks.spec and m.name == "linkage" else m
+              for m in report.measurements]  # fmt: skip
+    both = replace(report, measurements=tuple(hidden))
+    assert list(named(both)) == ["best with a promise", "best without a promise"]
+    says = headline(both)
+    assert says.index("dp-streams") < says.index("; best without one: mbrw, which keeps 59%")
+    assert says.endswith("and nothing bounds an attack that was not tried.")
+
+
+def test_a_promise_that_means_little_is_never_named() -> None:
+    report = invented()
+    private = entry(report, "dp-streams")
+    huge = replace(private, guarantee=replace(private.guarantee, epsilon=100.0).weighed())
+    worse = replace(report, entries=tuple(huge if e is private else e for e in report.entries))
+    assert named(worse) == {}
+    assert headline(worse) == "None of these releases both hides people and teaches a recommender."
+    assert ">best with a promise<" not in html(worse) and ">best with a promise<" in html(report)
+
+
+def test_what_was_lost_is_part_of_the_verdict() -> None:
+    report = invented()
+    private = entry(report, "dp-streams")
+    fewer = replace(private, items=247, items_of=600, drawn=True, lost=("the order of clicks is gone",))
+    lossy = replace(report, entries=tuple(fewer if e is private else e for e in report.entries))
+    assert "keeps 64% of what the data teach and 247 of 600 films (the order of clicks is gone)" in headline(lossy)
+    says = sentence(lossy, fewer)
+    assert "points at the drawn record most like hers" in says and "finds her record" not in says
+    assert says.endswith("247 of 600 films are left; the order of clicks is gone.")
+    assert "247 of 600 films, 47,000 rows; the order of clicks is gone" in html(lossy)
+
+
+def test_strong_attacks_decide_before_weak_ones() -> None:
+    report = invented()
+    private = entry(report, "dp-streams")
+    told = Measurement("shadow-auc", 0.9, 0.88, 0.92, 500, mechanism=private.spec)
+    assert named(replace(report, measurements=(*report.measurements, told))) == {}
+    mild = replace(told, value=0.6, low=0.58, high=0.62)
+    found = replace(report, measurements=(*report.measurements, mild))
+    assert found.membership(private) is mild and named(found) == {"best with a promise": private}
+
+
+def test_a_word_that_needs_explaining_leads_to_its_meaning_once() -> None:
+    page = html(invented())
+    for word in GLOSSARY:
+        assert page.count(f'href="#word-{word.lower()}"') <= 1
+        assert page.count(f'id="word-{word.lower()}"') == 1
+    assert all(f'href="#word-{word}"' in page for word in ("auc", "lift", "ndcg", "rmse", "tau", "epsilon"))
+
+
+def test_a_label_is_as_wide_as_the_widest_font_makes_it() -> None:
+    assert text_width("iiii", 10) < text_width("mmmm", 10)
+    assert text_width("A dp-streams", 12.5) >= 86  # what DejaVu Sans Bold needs
+
+
+def test_a_promise_that_means_little_is_said_first() -> None:
+    report = invented()
+    chosen = entry(report, "dp-streams")
+    weak = replace(chosen, guarantee=replace(chosen.guarantee, epsilon=16.0).weighed())
+    said = replace(report, entries=tuple(weak if e is chosen else e for e in report.entries))
+    assert sentence(said, weak).startswith("Its promise means little: epsilon 16")
+    assert closest(replace(said, entries=(weak,))) is None
+    assert "This promise means little" in html(said)
 
 
 def test_no_lift_where_the_real_data_do_not_beat_popularity() -> None:
@@ -138,7 +202,7 @@ class Tags(HTMLParser):
         self.loads: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
         self.loads += [v for k, v in attrs if k in ("src", "href", "xlink:href") and v and not v.startswith("#")]
 

@@ -21,6 +21,19 @@ TOO_SMALL = """() => [...document.querySelectorAll('h1,h2,p,td,th,small,span,li,
   .filter(([size]) => size < 10.5)"""
 
 
+# Texts of pictures that end outside the page or the picture's own column; table cells that hide a part of their text.
+CLIPPED = """() => [...document.querySelectorAll('figure svg text')].filter(e => e.checkVisibility()).filter(e => {
+    const text = e.getBoundingClientRect(), page = document.documentElement.clientWidth;
+    return text.width && (text.left < -1 || text.right > page + 1);
+  }).map(e => e.textContent)"""
+CUT = """() => [...document.querySelectorAll('table')].filter(e => e.checkVisibility()).flatMap(table => {
+    const right = document.querySelector('main').getBoundingClientRect().right;
+    return [...table.querySelectorAll('th, td')].filter(cell => cell.getBoundingClientRect().right > right + 1
+      || cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.textContent);
+  })"""
+A4 = 688  # pixels between the margins of a page on paper
+
+
 class Seen(NamedTuple):
     page: Any
     width: int
@@ -35,7 +48,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=[("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)], ids=lambda p: f"{p[0]}-{p[1]}")
+@pytest.fixture(
+    params=[("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390), ("light", 320)],
+    ids=lambda p: f"{p[0]}-{p[1]}",
+)
 def seen(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Seen]:
     scheme, width = request.param
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -84,7 +100,26 @@ def test_marks_are_told_apart_without_colour(seen: Seen) -> None:
 def test_the_verdict_is_what_one_sees_first(seen: Seen) -> None:
     box = seen.page.locator("h1").bounding_box()
     assert box["y"] < 250
-    assert "dp-streams is the release to consider" in seen.page.locator("h1").inner_text()
+    assert "Best with a promise: dp-streams" in seen.page.locator("h1").inner_text()
+
+
+def test_no_label_is_clipped(seen: Seen) -> None:
+    assert seen.page.evaluate(CLIPPED) == []
+
+
+def test_eight_mechanisms_fit_on_paper(browser: Any, tmp_path: Path) -> None:
+    wide = tmp_path / "report.html"
+    wide.write_text(html(invented(8)), encoding="utf-8")
+    page = browser.new_page(viewport={"width": A4, "height": 970})
+    page.goto(wide.as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate(CUT) == [] and page.evaluate(CLIPPED) == []
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".hint:visible").count() > 0  # a wide table says that it can be scrolled
+    page.close()
 
 
 def test_it_prints(browser: Any, file: Path) -> None:

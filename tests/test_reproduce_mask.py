@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recveil.cli.reproduce import PAPERS, _lines
+from recveil.cli.reproduce import _lines
 from recveil.reproduce import mask
 
 
@@ -17,13 +17,13 @@ def test_the_algebra_holds_and_lost_data_are_said_to_be_lost() -> None:
     assert [c.verdict for c in algebra] == ["reproduced", "reproduced"]
     assert {c.verdict for c in gone} == {"not available"}
     assert all(c.ours is None for c in gone)
-    lines = _lines([*algebra, *gone])
+    lines = list(_lines([*algebra, *gone]))
     assert lines[-1] == "2 reproduced; 4 not available"
     assert any("0.921" in line for line in lines)
 
 
 def test_the_command_answers_with_claims(recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PAPERS, "mask", lambda folder, told: mask._gone())  # noqa: ARG005
+    monkeypatch.setattr("recveil.reproduce.papers.reproduce", lambda *_: mask._gone())
     answer = recveil("reproduce", "mask", "--data", ".", json_answer=True)
     assert answer["paper"] == "mask"
     assert set(answer["claims"][0]) >= {"where", "claim", "paper", "ours", "low", "high", "verdict", "why"}

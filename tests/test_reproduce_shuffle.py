@@ -79,4 +79,4 @@ def test_lists_of_some_are_those_of_all() -> None:
 
 def test_a_missing_data_set_is_named(recveil: Callable[..., Any], tmp_path: Path) -> None:
     done = recveil("reproduce", "shuffle-nnn", "--data", tmp_path, code=1)
-    assert "ml-100k/ratings.parquet is not in the folder" in done.stderr
+    assert "ml-100k/ratings.parquet with user, item, rating" in done.stderr

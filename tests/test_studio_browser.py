@@ -244,6 +244,37 @@ def test_an_answer_that_is_lost_makes_no_second_click(visit: Visit) -> None:
     visit.complaints[:] = [said for said in visit.complaints if "ERR_FAILED" not in said]
 
 
+def test_two_quick_first_clicks_make_one_account(browser: Any, advisor: Server) -> None:
+    """The answer to the first takes its time, and she goes on clicking; in two pages of one browser, too."""
+    person = Visit(browser, advisor).open()
+    other = person.context.new_page()
+    other.goto(advisor.url)
+    other.locator("click-advisor button").first.wait_for()
+
+    def late(route: Any) -> None:
+        answer = route.fetch()
+        person.page.wait_for_timeout(1500)
+        route.fulfill(response=answer)
+
+    person.context.route("**/api/v1/people", late)
+    for title in ("Film 18", "Film 19"):
+        person.preclick(title, "like").get_by_role("button", name="Confirm like").click()
+    at = other.locator("#recommended click-advisor").first
+    at.locator("button.like").click()
+    at.get_by_role("button", name="Confirm like").click()
+    person.says("Saved: you like Film 19.")
+    other.locator("#status").filter(has_text="Saved").wait_for()
+    person.open()
+    assert len(person.clicks()) == 3
+    assert [asked.method for asked in person.requests if asked.url.endswith("/api/v1/people")] == ["POST"]
+    person.page.evaluate("localStorage.clear()")  # and the cookie is kept
+    person.open()
+    person.confirm("Film 20", "like")
+    person.open()
+    assert len(person.clicks()) == 4
+    person.close()
+
+
 def test_an_account_that_is_gone(visit: Visit) -> None:
     visit.confirm("Film 16", "like")
     visit.context.clear_cookies()

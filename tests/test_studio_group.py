@@ -12,9 +12,10 @@ import pytest
 import serving  # noqa: F401  (skips where the extra is missing)
 
 from recveil.web.advisor import group
+from recveil.web.advisor.applying import Answer
 from recveil.web.advisor.group import GroupCommit
 from recveil.web.advisor.problems import Problem
-from recveil.web.advisor.writes import Answer, Undo, Write
+from recveil.web.advisor.writes import Undo, Write
 
 WRITES = [Undo(b"token", str(n)) for n in range(9)]
 

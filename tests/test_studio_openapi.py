@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,8 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 
 OPERATIONS = [
     "GET /health",
+    "GET /ready",
+    "GET /catalogue",
     "GET /items",
     "PUT /items",
     "GET /profiles",
@@ -28,7 +32,9 @@ OPERATIONS = [
     "PUT /people/me/strategy",
 ]
 MODES = ("positive", "negative")  # as documented, and in every way not
-NOTHING_TO_GET_WRONG = [(name, "negative") for name in ("GET /health", "GET /profiles", "POST /people")]
+NOTHING_TO_GET_WRONG = [
+    (name, "negative") for name in ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "POST /people")
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,14 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Test
 def test_every_operation_is_documented(fuzzed: tuple[Any, TestClient]) -> None:
     found = [operation.ok() for operation in fuzzed[0].get_all_operations()]
     assert sorted(f"{o.method.upper()} {o.path.removeprefix(API)}" for o in found) == sorted(OPERATIONS)
+
+
+def test_the_document_is_a_valid_one(fuzzed: tuple[Any, TestClient]) -> None:
+    validate = pytest.importorskip("openapi_spec_validator").validate
+    document = fuzzed[1].get(f"{API}/openapi.json").json()
+    validate(document)
+    named = set(document["components"]["schemas"])
+    assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) <= named
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,13 @@ from recveil.clicks.profiles import clicks as signed
 from recveil.data import from_ids
 from recveil.errors import RecveilError
 from recveil.web.advisor import schema, store
+from recveil.web.advisor.applying import REMEMBER, Answer, apply
 from recveil.web.advisor.loading import load
 from recveil.web.advisor.problems import Problem
 from recveil.web.advisor.publication import publish, snapshot
 from recveil.web.advisor.store import connect, open_store, reading, recount
 from recveil.web.advisor.studio import Studio
-from recveil.web.advisor.writes import REMEMBER, Answer, Click, Erase, Forget, Join, Stock, Undo, Write, apply
+from recveil.web.advisor.writes import Click, Erase, Forget, Join, Stock, Undo, Write
 
 TOKENS = [bytes([n]) * 32 for n in range(4)]
 
@@ -77,7 +78,9 @@ class Naive:
             return 404 if mine.pop(write.item, None) is None else 200
         asked = self.keys.get((write.token, write.key))
         if asked is not None:
-            return 200 if asked == (write.item, write.sign) else 422
+            if asked != (write.item, write.sign):
+                return 422
+            return 200 if mine.get(write.item) == write.sign else 409
         if write.item not in dict(ITEMS):
             return 404
         if write.item in mine:

@@ -8,7 +8,18 @@ from typing import Any, Literal
 
 from recveil.errors import RecveilError
 
+EXPERIMENT = "Experiment, not for publication. "  # before the sentence of a promise that was made with a seed
 Status = Literal["proved", "claimed", "refuted", "none", "experiment"]
+
+# What two neighbouring data sets differ in, one relation for each unit: promises about one unit add up.
+NEIGHBOURS = {
+    "user": "add or remove one user with everything she did",
+    "session": "add or remove one session with everything in it",
+    "record": "add or remove one record of one user",
+    "tag": "replace one tag of one post by another one",
+    "bit": "change whether one user has one item",
+}
+MOST_EPSILON = 10.0  # above it a promise means little
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,7 @@ class Guarantee:
     given: str | None = None  # what is taken to be public
     proof: str | None = None  # where in docs/ the theorem stands
     rho: float | None = None  # the budget as zCDP, where the noise is Gaussian: rhos of several releases add up
+    little: str | None = None  # why it means little, in a sentence; None: it means what it says
 
     def __post_init__(self) -> None:
         if not self.sentence.strip():
@@ -43,11 +55,23 @@ class Guarantee:
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), not {self.delta}")
 
+    def weighed(self, people: int | None = None) -> Guarantee:
+        """The same promise; where it means little, its first sentence says so. `people`: as the release states them."""
+        reasons = [self.little] if self.little else []
+        if self.epsilon is not None and self.epsilon > MOST_EPSILON:
+            reasons.append(f"epsilon {self.epsilon:.3g} lets an attacker's odds grow {_factor(self.epsilon)} times")
+        if people and self.delta * people >= 1:
+            reasons.append(f"delta {self.delta:g} would let it fail for one of {people:,} people and more")
+        if not reasons or self.status == "refuted":
+            return self
+        says = f"This promise means little: {'; '.join(reasons)}."
+        return replace(self, little="; ".join(reasons), sentence=f"{says} {self.sentence}")
+
     def as_experiment(self) -> Guarantee:
         """The same promise made with a seed: it no longer holds, since whoever guesses the seed undoes the noise."""
         if self.status != "proved":
             return self
-        return replace(self, status="experiment", sentence=f"Experiment, not for publication. {self.sentence}")
+        return replace(self, status="experiment", sentence=EXPERIMENT + self.sentence)
 
     def record(self) -> dict[str, Any]:
         """As plain data, for manifests and reports."""
@@ -61,12 +85,29 @@ class Guarantee:
             "given": self.given,
             "sentence": self.sentence,
             "proof": self.proof,
+            "little": self.little,
         }
 
 
-def nothing(reason: str) -> Guarantee:
+def nothing(reason: str, little: str | None = None) -> Guarantee:
     """No promise, and why."""
-    return Guarantee(sentence=reason)
+    return Guarantee(sentence=reason, little=little)
+
+
+def strength(epsilon: float, delta: float | None = None) -> str:
+    """An epsilon and what it bounds, in words: "epsilon 4: an attacker's odds grow at most 55 times"."""
+    says = f"an attacker's odds grow at most {_factor(epsilon)} times"
+    if not delta:
+        return f"epsilon {epsilon:g}: {says}"
+    return f"epsilon {epsilon:g}, delta {delta:g}: but for delta, {says}"
+
+
+def _factor(epsilon: float) -> str:
+    """exp(epsilon), rounded up."""
+    if epsilon > 30:
+        return f"10^{math.ceil(epsilon / math.log(10))}"
+    times = math.exp(epsilon)
+    return f"{math.ceil(100 * times) / 100:g}" if times < 10 else f"{math.ceil(times):,}"
 
 
 def compose(first: Guarantee, second: Guarantee) -> Guarantee:
@@ -89,4 +130,5 @@ def compose(first: Guarantee, second: Guarantee) -> Guarantee:
         given=given,
         sentence=f"Two releases together. {first.sentence} {second.sentence}",
         proof=None,
+        little="; ".join(dict.fromkeys(g for g in (first.little, second.little) if g)) or None,
     )

@@ -6,12 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
+
+SILENCE = 20.0  # seconds between two lines of progress where there is no terminal
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
 Columns = Annotated[
@@ -71,10 +74,13 @@ def answer(document: dict[str, Any], lines: list[str], as_json: bool) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, silence elsewhere; yields the function to be told of steps done."""
+def progress(what: str, total: int, lines: bool = False) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal; elsewhere silence, or with `lines` a line now and then.
+
+    Yields the function to be told of steps done.
+    """
     if not sys.stderr.isatty():
-        yield lambda steps: None  # noqa: ARG005
+        yield _lines_now_and_then(what, total) if lines else lambda steps: None  # noqa: ARG005
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -82,3 +88,20 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps: bar.update(task, advance=steps)
+
+
+def _lines_now_and_then(what: str, total: int) -> Callable[[int], None]:
+    start = said = monotonic()
+    done = 0
+
+    def tick(steps: int) -> None:
+        nonlocal done, said
+        done += steps
+        now = monotonic()
+        if now - said >= SILENCE and 0 < done < total:
+            said = now
+            minutes = (now - start) * (total - done) / done / 60
+            left = f"about {minutes:.0f} minutes" if minutes >= 1.5 else "about a minute"
+            say(f"{what}: {done / total:.0%} done, {left} left")
+
+    return tick

@@ -27,7 +27,7 @@ from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
-    from recveil.desk.release import Published
+    from recveil.desk.release import Enter, Published
     from recveil.mechanism import Mechanism
     from recveil.mechanisms.dp_streams import DpStreams
     from recveil.mechanisms.mask import Mask
@@ -49,7 +49,15 @@ class Wish:
     similar: str | None
     catalogue: str | None
     published: Published | None
+    ledger: str | None
     seed: int | None
+
+    @property
+    def enter(self) -> Enter | None:
+        """What enters the promise in the ledger, before any noise is drawn."""
+        from recveil.desk.ledger import into
+
+        return into(self.ledger) if self.ledger else None
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,9 @@ def recommend(
     catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="dp-streams: the public item ids.")] = None,
     statistics: Annotated[
         str | None, typer.Option(metavar="FILE", help="dp-streams: tables kept by a release; nothing more is spent.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: Engine = "local",
@@ -104,7 +115,11 @@ def recommend(
     mechanism = published.mechanism if published else parse(with_)
     if mechanism.name not in _LEARNERS:
         raise unknown("mechanism to recommend with", mechanism.name, _LEARNERS)
-    wish = Wish(top, score, history, minsup, similar, catalogue, published, seed)
+    if ledger:
+        from recveil.desk import ledger as book
+
+        book.read(ledger)  # what cannot be kept is refused before anything is spent
+    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, seed)
     _possible(mechanism, wish)
     if engine == "spark":
         _on_spark(data, columns, duplicates, master, mechanism, wish, out, as_json)
@@ -113,7 +128,7 @@ def recommend(
 
     learned, histories = _LEARNERS[mechanism.name](read_released(data, columns, duplicates), mechanism, wish)
     lists = learned.lists(histories)
-    _tell(learned.how, sum(len(row) < top for row in lists.values()), top)
+    _tell(learned.how, sum(len(row) < top for row in lists.values()), wish)
     shown = list(lines(lists))
     if out:
         try:
@@ -152,7 +167,7 @@ def _on_spark(
         rows = read_table(spark, data, columns, duplicates)
         learned = _SPARK_LEARNERS[mechanism.name](rows, mechanism, wish)
         number, short = write_lists(rows, learned.lists, wish.top, where)
-    _tell(learned.how, short, wish.top)
+    _tell(learned.how, short, wish)
     found = {**learned.how, "top": wish.top, "lists": number, "directory": out}
     answer(found, [f"{out}: {number:,} lists of {wish.top}"], as_json)
 
@@ -169,10 +184,15 @@ def _possible(mechanism: Mechanism, wish: Wish) -> None:
         raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
 
 
-def _tell(how: dict[str, Any], short: int, top: int) -> None:
+def _tell(how: dict[str, Any], short: int, wish: Wish) -> None:
     say(", ".join(f"{name} {value}" for name, value in how.items()))
+    if wish.ledger:
+        from recveil.desk.ledger import summary
+
+        for line in summary(wish.ledger):
+            say(line)
     if short:
-        say(f"{short:,} lists have fewer than {top} items: not enough items are similar to their users' histories")
+        say(f"{short:,} lists have fewer than {wish.top} items: not enough items are similar to their users' histories")
 
 
 # --- from perturbed bits ------------------------------------------------------------------------------------
@@ -188,10 +208,11 @@ def _mask(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned
 
     assert isinstance(mechanism, Mask)
     if wish.history == "real":
+        _enter_bits(mechanism, data.compact(), wish)
         seen, used = perturb(data, mechanism, wish.seed)
         histories = data
     else:
-        made = release(data, mechanism, seed=wish.seed)
+        made = release(data, mechanism, seed=wish.seed, enter=wish.enter)
         assert isinstance(made.mechanism, Mask)
         histories, used = made.data, made.mechanism
         seen = columns(histories, made.notes["people"])
@@ -206,9 +227,20 @@ def _mask_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
     from recveil.spark.supports import perturb_table, similar_table
 
     assert isinstance(mechanism, Mask)
+    _enter_bits(mechanism, data.specimen.over_items(data.layout.items), wish)
     perturbed = perturb_table(data, mechanism, wish.seed)
     k = _longest(wish, perturbed.seen.longest, len(data.layout.items))
     return _from_similar(similar_table(perturbed, minsup=wish.minsup, k=k), perturbed.mechanism, wish)
+
+
+def _enter_bits(mechanism: Mask, data: Interactions, wish: Wish) -> None:
+    """Into the ledger, before a bit is flipped."""
+    from recveil.desk.release import promised
+    from recveil.mechanism import Public
+
+    if wish.enter:
+        public = Public(data.kind, data.unit, data.items, data.tags, False)
+        wish.enter(mechanism, promised(mechanism, public, wish.seed is not None))
 
 
 def _longest(wish: Wish, history: int, items: int) -> int:
@@ -222,7 +254,7 @@ def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
     from recveil.recommenders.mask import lists, write_similar
 
     if wish.similar:
-        write_similar(similar, wish.similar)
+        write_similar(similar, wish.similar, wish.top)
     how = {"mechanism": text(used), "p": float(used.p), "history": wish.history, "score": wish.score}
     step = partial(lists, similar=similar, top=wish.top, score=wish.score)  # type: ignore[arg-type]
     return Learned(step, {**how, "minsup": similar.minsup})
@@ -278,7 +310,7 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Publishe
             say(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
     public = Public(data.kind, data.unit, data.items, data.tags, bool(wish.catalogue))
     with progress(mechanism.name, mechanism.rounds * len(data)) as tick:
-        return publish(data, mechanism, public, source(wish.seed), tick)
+        return publish(data, mechanism, public, source(wish.seed), tick, enter=wish.enter)
 
 
 def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published:
@@ -297,7 +329,7 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     if given is not None:
         data = over_catalogue(data, given)
     public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
-    return publish(data, mechanism, public, source(wish.seed), total=total)  # type: ignore[arg-type]
+    return publish(data, mechanism, public, source(wish.seed), total=total, enter=wish.enter)  # type: ignore[arg-type]
 
 
 # Who can learn from what a mechanism lets out, on either engine.

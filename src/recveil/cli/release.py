@@ -100,8 +100,9 @@ def release(
     from recveil.spark.lake import of_this_machine
     from recveil.splits import hold_out
 
-    before = book.read(ledger) if ledger else []  # what cannot be kept is refused before anything is spent
-    enter = (lambda made: book.append(ledger, book.entry(made))) if ledger and not again else None
+    if ledger:
+        book.read(ledger)  # what cannot be kept is refused before anything is spent
+    enter = book.into(ledger) if ledger else None
     on_spark = engine == "spark" and not again
     if not on_spark:
         of_this_machine(out)
@@ -128,9 +129,8 @@ def release(
         for name, outside in (public.outside(rows[0]) if public else {}).items():
             say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
-            made = protect(rows.pop(), mechanism, seed=seed, time=time, catalogue=public, tick=tick)  # type: ignore[arg-type]
-    if enter and not on_spark:
-        enter(made)  # first: a release that is not entered must not exist
+            options: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "tick": tick, "enter": enter}
+            made = protect(rows.pop(), mechanism, **options)
     manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
@@ -144,12 +144,8 @@ def release(
         say(f"the noisy statistics are in {keep_statistics}")
     if made.published and not again:
         say(spent(made.published))
-    if ledger:
-        entries = before if again else book.read(ledger)
-        for total in book.totals(entries):
-            say(f"{ledger}, in all: {total}")
-        if promising_nothing := book.unpromised(entries):
-            say(f"{ledger}: {promising_nothing} releases promise nothing, and no total covers what they gave away")
+    for line in book.summary(ledger) if ledger else []:
+        say(line)
     promise = manifest["guarantee"]
     if "observed" in (promise["given"] or ""):
         say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
@@ -159,6 +155,8 @@ def release(
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
     ]
+    if promise["little"]:
+        lines.insert(0, f"this promise means little: {promise['little']}")
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": out, "manifest": manifest}, lines, as_json)

@@ -2,87 +2,59 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, progress
+from recveil.cli.arguments import Json, answer, progress, say
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
     from recveil.reproduce.claim import Claim
 
-Progress = Callable[[int, int], None]  # steps done, of how many
-
-
-def _mask(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
-    from recveil.reproduce.mask import reproduce
-
-    return reproduce(folder, told, figures)
-
-
-def _mbrw(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
-    from recveil.reproduce.mbrw import reproduce
-
-    return reproduce(folder, told, figures)
-
-
-def _shuffle_nnn(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
-    from recveil.reproduce.shuffle_nnn import reproduce
-
-    return reproduce(folder, told, figures)
-
-
-def _clicks(folder: Path, told: Progress) -> list[Claim]:
-    from recveil.reproduce.clicks import reproduce
-
-    return reproduce(folder, told)
-
-
-def _pritop(folder: Path, told: Progress, figures: Path | None = None) -> list[Claim]:
-    from recveil.reproduce.pritop import reproduce
-
-    return reproduce(folder, told, figures)
-
-
-# Every paper by its short name; each is imported when asked for.
-PAPERS: dict[str, Callable[..., list[Claim]]] = {
-    "clicks": _clicks,
-    "mask": _mask,
-    "mbrw": _mbrw,
-    "pritop": _pritop,
-    "shuffle-nnn": _shuffle_nnn,
-}
-DRAWN = ("mask", "mbrw", "pritop", "shuffle-nnn")  # those whose figures are drawn where a folder for them is given
+NAMES = "clicks, mask, mbrw, pritop, shuffle-nnn"
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {NAMES}.")],
     data: Annotated[str | None, typer.Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
-    figures: Annotated[
-        str | None, typer.Option(metavar="DIR", help=f"Draw the figures there ({', '.join(DRAWN)}).")
+    figures: Annotated[str | None, typer.Option(metavar="DIR", help="Draw the figures there (not of clicks).")] = None,
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the claims there: .json or .html.")
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Make every part anew.")] = False,
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
     """Every published number of a paper beside ours, with a verdict.
 
-    Example: recveil reproduce mask --data DIR
+    Example: recveil reproduce mask --data DIR -o mask.html
     """
+    from recveil.desk.cache import Cache, user_cache
+    from recveil.reproduce.papers import PAPERS, record
+    from recveil.reproduce.papers import reproduce as make
+
     if paper not in PAPERS:
         raise unknown("paper", paper, PAPERS)
-    if figures and paper not in DRAWN:
+    if figures and not PAPERS[paper].drawn:
         raise RecveilError(f"no figures are drawn for {paper}; leave --figures out")
+    if out and Path(out).suffix not in (".json", ".html"):
+        raise RecveilError(f"{out}: claims are written as .json or .html")
+    if out and not Path(out).absolute().parent.is_dir():
+        raise RecveilError(f"{out}: there is no such directory to write to")
     folder = data or os.environ.get("RECVEIL_DATA")
     if not folder:
         raise RecveilError("reproduce needs the data sets: give their folder with --data DIR, or in RECVEIL_DATA")
     if not Path(folder).is_dir():
         raise RecveilError(f"{folder}: there is no such directory")
-    with progress(f"reproduce {paper}", 1000) as tick:
+    cache = Cache(None) if no_cache else user_cache()
+    with progress(f"reproduce {paper}", 1000, lines=True) as tick:
         before = 0
 
         def show(done: int, of: int) -> None:
@@ -90,19 +62,42 @@ def reproduce(
             tick(1000 * done // of - before)
             before = 1000 * done // of
 
-        claims = PAPERS[paper](Path(folder), show, *([Path(figures)] if figures else []))
-    answer({"paper": paper, "claims": [c.record() for c in claims]}, _lines(claims), as_json)
+        claims = make(paper, Path(folder), show, Path(figures) if figures else None, cache)
+    document = record(paper, claims)
+    if out:
+        _write(document, Path(out))
+        say(f"the claims are in {out}")
+    answer(document, list(_lines(claims, min(get_terminal_size().columns, 100))), as_json)
 
 
-def _lines(claims: list[Claim]) -> list[str]:
-    lines = [f"{'verdict':<26} {'paper':>12} {'ours':>12}  claim"]
+def _write(document: dict[str, Any], path: Path) -> None:
+    if path.suffix == ".json":
+        content = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    else:
+        from recveil.report.claims import html
+
+        content = html(document)
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as why:
+        raise RecveilError(f"{path}: {why.strerror}") from None
+
+
+def _lines(claims: list[Claim], width: int = 100) -> Iterator[str]:
+    """A block for each claim, no wider than the terminal; at the end every verdict with its meaning and its number."""
+    from recveil.reproduce.claim import MEANINGS
+    from recveil.reproduce.papers import counts
+
     for c in claims:
-        lines.append(f"{c.verdict:<26} {_short(c.paper):>12} {_short(c.ours):>12}  {c.where}: {c.claim}")
-        if c.low is not None and c.high is not None:
-            lines.append(f"{'':<40}from {c.low:.4g} to {c.high:.4g}")
-        lines += [f"{'':<54}{line}" for line in wrap(c.why, 100)]
-    count = {v: sum(c.verdict == v for c in claims) for v in dict.fromkeys(c.verdict for c in claims)}
-    return [*lines, "; ".join(f"{n} {verdict}" for verdict, n in count.items())]
+        span = "" if c.low is None or c.high is None else f" [{c.low:.4g}, {c.high:.4g}]"
+        yield f"{c.verdict:<25}  paper {_short(c.paper)}, ours {_short(c.ours)}{span}"
+        yield from wrap(f"{c.where}: {c.claim}", width, initial_indent="    ", subsequent_indent="    ")
+        yield from wrap(c.why, width, initial_indent="      ", subsequent_indent="      ")
+    yield ""
+    number = counts(claims)
+    for verdict in number:
+        yield from wrap(f"{verdict}: {MEANINGS[verdict]}", width, subsequent_indent="    ")
+    yield "; ".join(f"{n} {verdict}" for verdict, n in number.items())
 
 
 def _short(value: Any) -> str:

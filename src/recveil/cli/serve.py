@@ -42,6 +42,15 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
     ] = False,
+    trust_proxy: Annotated[
+        str, typer.Option(metavar="NETWORKS", help="The same of proxies in these networks, such as 10.0.0.0/8.")
+    ] = "",
+    site: Annotated[
+        str, typer.Option(metavar="NAMES", help="Host names it is asked under, beside localhost and addresses.")
+    ] = "",
+    trust_clock: Annotated[
+        bool, typer.Option("--trust-clock", help="Start although the clock is far from the newest visit.")
+    ] = False,
     admin_token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
@@ -58,16 +67,27 @@ def serve(
     import uvicorn
 
     from recveil.web.advisor.app import create_app
+    from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
-    from recveil.web.advisor.store import open_store
+    from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
 
     token = _admin_token(admin_token_file)
+    trusted = _networks(trust_proxy or ("127.0.0.1,::1" if behind_proxy else ""))
     with _listen(host, port) as listening:
         engine = open_store(database)
         try:
+            if not trust_clock:
+                check_clock(engine)
             _fill(engine, data, columns, duplicates, like, titles)
-            settings = Settings(min_people, publish_every, rate, accounts, digest(token) if token else None)
+            settings = Settings(
+                min_people=min_people,
+                publish_every=publish_every,
+                rate=rate,
+                accounts=accounts,
+                admin=digest(token) if token else None,
+                sites=(host.lower(), *(name.strip().lower() for name in site.split(",") if name.strip())),
+            )
             studio = open_studio(engine, settings)
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
             logging.getLogger("uvicorn").setLevel(logging.WARNING)
@@ -75,7 +95,10 @@ def serve(
                 create_app(studio),
                 log_config=None,
                 access_log=False,  # it would name items; ours does not
-                proxy_headers=behind_proxy,
+                http=bounded(trusted, room()),
+                ws="none",
+                proxy_headers=bool(trusted),
+                forwarded_allow_ips=trusted or None,
                 server_header=False,
                 timeout_graceful_shutdown=5,
             )
@@ -112,6 +135,18 @@ def _admin_token(file: str | None) -> str | None:
     if len(token) < 20:
         raise RecveilError("the admin token must have at least 20 characters")
     return token
+
+
+def _networks(text: str) -> str:
+    """Networks of proxies, as they were given."""
+    from ipaddress import ip_network
+
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            ip_network(part, strict=False)
+        except ValueError:
+            raise RecveilError(f"--trust-proxy: {part} is no network; write 10.0.0.0/8 or 192.0.2.7") from None
+    return text
 
 
 def _listen(host: str, port: int) -> socket.socket:

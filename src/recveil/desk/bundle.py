@@ -166,7 +166,6 @@ def _manifest(release: Release) -> dict[str, Any]:
         "spec": spec.text(release.mechanism),
         "guarantee": release.guarantee.record(),
         "seeded": release.seeded,
-        "publishable": not release.seeded,
         "kind": rows.kind,
         "unit": rows.unit,
         "time": release.time,

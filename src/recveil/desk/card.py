@@ -24,6 +24,8 @@ def card(manifest: dict[str, Any], mechanism: Mechanism) -> str:
     """A bundle's card from its manifest."""
     promise = manifest["guarantee"]
     lines = [f"# A release of {manifest['kind']} by {manifest['mechanism']}", ""]
+    if promise.get("little"):
+        lines += [f"> **This promise means little:** {promise['little']}.", ""]
     if manifest["seeded"]:
         lines += [
             "> **Not for publication.** This release was made with a fixed seed, for an experiment. Whoever guesses",

@@ -13,12 +13,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.release import Release
+from recveil.desk.release import Enter
 from recveil.dp.budget import epsilon_of
 from recveil.errors import RecveilError
+from recveil.guarantee import NEIGHBOURS, Guarantee
+from recveil.mechanism import Mechanism
 from recveil.mechanisms import spec
 
 _KEYS = ("date", "mechanism", "status", "epsilon", "delta", "rho", "unit", "neighbours")
+_FORMER = {  # other words that ledgers may hold for the same relations
+    "add or remove one session with everything she did": NEIGHBOURS["session"],
+    "add or remove one person with all her tags": NEIGHBOURS["user"],
+    "add or remove one tag of one person on one item": NEIGHBOURS["record"],
+    "two data sets that differ in whether one person has one item": NEIGHBOURS["bit"],
+}
 
 
 @dataclass(frozen=True)
@@ -36,14 +44,32 @@ class Total:
         return f"epsilon {self.epsilon:.3g}, delta {self.delta:.3g} for every {self.unit} ({together})"
 
 
-def entry(release: Release) -> dict[str, Any]:
+def entry(mechanism: Mechanism, guarantee: Guarantee) -> dict[str, Any]:
     """The line of a release: what it spends, when and by which mechanism."""
-    promise = release.guarantee.record()
+    promise = guarantee.record()
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "mechanism": spec.text(release.mechanism),
+        "mechanism": spec.text(mechanism),
         **{key: promise[key] for key in _KEYS[2:]},
     }
+
+
+def into(path: str | Path) -> Enter:
+    """What enters a release in this ledger, before any of its noise is drawn: a refused attempt has spent too."""
+    return lambda mechanism, guarantee: append(path, entry(mechanism, guarantee))
+
+
+def summary(path: str | Path) -> list[str]:
+    """What all entries promise together, in words: a line for each unit, and what no line covers."""
+    entries = read(path)
+    found = totals(entries)
+    lines = [f"{path}, in all: {total}" for total in found]
+    if len(found) > 1:
+        units = ", ".join(dict.fromkeys(total.unit for total in found))
+        lines.append(f"{path}: promises about different units ({units}) do not add up; no line covers the others")
+    if promising_nothing := unpromised(entries):
+        lines.append(f"{path}: {promising_nothing} releases promise nothing, and no total covers what they gave away")
+    return lines
 
 
 def append(path: str | Path, line: dict[str, Any]) -> None:
@@ -79,7 +105,7 @@ def totals(entries: list[dict[str, Any]]) -> list[Total]:
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for e in entries:
         if e["status"] == "proved":
-            kinds.setdefault((e["unit"], e["neighbours"]), []).append(e)
+            kinds.setdefault((e["unit"], _FORMER.get(e["neighbours"], e["neighbours"])), []).append(e)
     return [Total(*kind, len(group), *_composed(group)) for kind, group in kinds.items()]
 
 

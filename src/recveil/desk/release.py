@@ -21,6 +21,7 @@ from recveil.mechanism import Masked, Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
 
 Time = Literal["auto", "drop", "order", "keep"]
+Enter = Callable[[Mechanism, Guarantee], None]  # told what is about to be spent, before any noise is drawn
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,14 @@ def release(
     time: Time = "auto",
     catalogue: Catalogue | pl.Series | None = None,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
+    enter: Enter | None = None,
 ) -> Release:
     """Protect data with a mechanism.
 
     Without a seed, all randomness comes from the operating system and is forgotten. With one, the release is an
     experiment and marked so. `time`: drop it, reduce it to each person's order, or keep it; auto keeps the order of
     clicks and sessions and drops the time of ratings and tags. `catalogue`: public lists of ids, or that of items.
+    `enter` is told what is spent before any noise is drawn: a refusal that depends on noise is an answer too.
     """
     if not len(data):
         raise RecveilError("there are no rows to release")
@@ -79,8 +82,10 @@ def release(
         data.users if knows_users else None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
-        return drawn(publish(data.canonical(), mechanism, public, chance, tick), chance, time)
+        return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)
     assert isinstance(mechanism, Masking)
+    if enter:
+        enter(mechanism, promised(mechanism, public, chance.seeded))
     if not mechanism.reads_time and time_rule(time, data) == "drop":
         data = replace(data, time=None)
     data = data.canonical().grouped(mechanism.by)  # once for both passes
@@ -100,11 +105,14 @@ def publish(
     chance: Source,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
     total: Callable[..., Any] = local.total,
+    enter: Enter | None = None,
 ) -> Published:
     """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy.
 
-    `total` is that of the engine on which the data are.
+    `total` is that of the engine on which the data are; `enter` is told first what is spent.
     """
+    if enter:
+        enter(mechanism, promised(mechanism, public, chance.seeded))
     rounds: tuple[Any, ...] = ()
     for number in range(mechanism.rounds):
         counts = total(data, partial(mechanism.count, published=rounds), "user", tick)
@@ -147,9 +155,15 @@ def _finish(
     kept = time_rule(time, rows)
     if kept == "drop":
         rows = replace(rows, time=None)
-    promise = mechanism.guarantee(public)
     rows = canonical(rows, kept).compact()
-    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, notes, id_map)
+    promise = promised(mechanism, public, seeded, rows.n_users)
+    return Release(rows, mechanism, promise, kept, seeded, notes, id_map)
+
+
+def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | None = None) -> Guarantee:
+    """What a release of so many people promises; with a seed it is an experiment."""
+    promise = mechanism.guarantee(public)
+    return (promise.as_experiment() if seeded else promise).weighed(people)
 
 
 def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:

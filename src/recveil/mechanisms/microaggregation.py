@@ -48,11 +48,19 @@ class Microaggregation(Masking):
         if self.like is not None and not math.isfinite(self.like):
             raise RecveilError(f"microaggregation: parameter like must be a finite number or none, not {self.like}")
 
+    @property
+    def lone(self) -> bool:
+        """Whether an item that one member alone rated can stand in the profile of a group."""
+        return self.keep == "union" or self.k == 1 or (self.keep == "half" and self.k == 2)
+
     def guarantee(self, public: Public) -> Guarantee:
+        people = "people" if public.unit == "user" else f"{public.unit}s"
+        one = "an item may come from one member alone" if self.lone else "all of them may share an item"
         return nothing(
-            f"Every released profile belongs to at least {self.k} people (k-anonymity). That is a property of the "
-            "table and no differential privacy: whoever knows the others of a group, or that all of them share an "
-            "item, still learns of a person, and nothing bounds how much."
+            f"Every released profile belongs to at least {self.k} {people} (k-anonymity). That is a property of the "
+            f"table and no differential privacy: {one}, whoever knows the others of a group still learns of a "
+            f"{'person' if public.unit == 'user' else public.unit}, and nothing bounds how much.",
+            "k = 1 leaves everyone alone in a group" if self.k < 2 else None,
         )
 
     def card(self) -> str:
@@ -61,12 +69,17 @@ class Microaggregation(Masking):
             "half": "the items that at least half of its members rated",
             "union": "all items that any of its members rated",
         }[self.keep]
+        alone = (
+            "What one member alone rated stands in the profile of her whole group, and may betray her"
+            if self.lone
+            else "What all members of a group share is told of each"
+        )
         return (
-            f"People with similar likes and dislikes were put into groups of at least {self.k}, and everyone was given "
-            f"the profile of her group: {rule}, each with the middle one of the members' ratings. People whose group "
-            "has no such item are left out. So a released profile cannot be traced to one person, but what all members "
-            "of a group share is told of each. Times and tags were dropped. To find the groups, everyone was compared "
-            "with everyone: a step over the whole data, in one place."
+            f"People (or sessions, where the data have those) with similar likes and dislikes were put into groups of "
+            f"at least {self.k}, and everyone was given the profile of her group: {rule}, each with the middle one of "
+            f"the members' ratings. Who is in a group without such an item is left out. {alone}. Times and "
+            "tags were dropped. To find the groups, everyone was compared with everyone: a step over the "
+            "whole data, in one place."
         )
 
     def count(self, chunk: Interactions) -> Rows:

@@ -36,11 +36,11 @@ class Similar:
     support: NDArray[np.float64]
     minsup: float
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, most: int | None = None) -> Iterator[str]:
         """The paper's form: item, tab, then item1,sim,sup;item2,sim,sup;... for each item that has a list."""
         names = self.items.to_list()
         for i in np.flatnonzero(self.neighbour[:, 0] >= 0):
-            row = self.neighbour[i]
+            row = self.neighbour[i, :most]
             n = int((row >= 0).sum())
             triples = zip(row[:n].tolist(), self.similarity[i, :n], self.support[i, :n], strict=True)
             yield f"{names[i]}\t" + ";".join(f"{names[j]},{sim:.6f},{sup:.1f}" for j, sim, sup in triples)
@@ -148,10 +148,10 @@ def overlap(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.f
     return np.asarray(100.0 * both.any(axis=2).sum(axis=1) / top)
 
 
-def write_similar(similar: Similar, path: str | Path) -> None:
-    """The lists of similar items in a file, one line each."""
+def write_similar(similar: Similar, path: str | Path, most: int) -> None:
+    """The lists of similar items in a file, one line each, cut after `most`: a number that the data do not set."""
     try:
         with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in similar.lines())
+            file.writelines(f"{line}\n" for line in similar.lines(most))
     except OSError as error:
         raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from recveil.measurement import Measurement
-from recveil.report.labels import spread
+from recveil.report.labels import spread, text_width
 from recveil.report.pictures import INK, dress, png, series, svg
 from recveil.report.table import ERROR, METRIC, Entry, Report
-from recveil.report.verdict import FEW
+from recveil.report.words import FEW
 
 FLOOR, CEILING = -0.5, 1.25  # lift is drawn within; what lies beyond stands at the edge
 PHONE = 500  # below this width letters stand for names
-LETTER = 7.0  # the width of a letter of a label
+LABEL = 12.5  # the size of a label of a point or line
 
 
 def frontier(report: Report, width: int, height: int) -> Any:
@@ -47,7 +47,7 @@ def frontier(report: Report, width: int, height: int) -> Any:
     colour = alt.Color("colour:N", scale=None, legend=None)
     marks = alt.Chart(_data(points))
     lines = [{"y": 1.0, "text": "the real data", "at": right}, {"y": 0.0, "text": "most popular", "at": right}]
-    corner = [{"x": left, "x2": FEW, "y": 0.4, "y2": top}]
+    corner = [{"x": left, "x2": FEW, "y": 0.0, "y2": top}]
     layers = [
         alt.Chart(_data(corner)).mark_rect(color=INK["good"]).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
         alt.Chart(_data(lines)).mark_rule(color=INK["faint"], strokeDash=[4, 4]).encode(y=y),
@@ -59,7 +59,7 @@ def frontier(report: Report, width: int, height: int) -> Any:
     ]
     px, py = width / (right - left), height / (top - bottom)
     written = [(width - 90, (top - line["y"]) * py - 17, width, (top - line["y"]) * py - 1) for line in lines]
-    at_pixels = [((p["x"] - left) * px, (top - p["y"]) * py, LETTER * len(p["label"])) for p in points]
+    at_pixels = [((p["x"] - left) * px, (top - p["y"]) * py, text_width(p["label"], LABEL)) for p in points]
     for p, (lx, ly, align) in zip(points, spread(at_pixels, width, height, written), strict=True):
         p.update(lx=lx / px + left, ly=top - ly / py, align=align)
     away = [p for p in points if abs(p["ly"] - p["y"]) * py > 1]
@@ -122,11 +122,11 @@ def curve(report: Report, width: int, height: int) -> Any:
         dashed = {"color": INK["ink"], "strokeDash": [4, 4], "strokeWidth": 1.6}
         layers.append(alt.Chart(_data(strangers)).mark_line(**dashed).encode(x=x, y=y))
     layers += _text(ends, "known:Q", "level:Q", "left", 10)
-    room = 16 if width < PHONE else LETTER * max(len(e["label"]) for e in ends) + 12
-    return dress(alt.layer(*layers), int(width - room), height)
+    room = 16 if width < PHONE else max(text_width(e["label"], LABEL) for e in ends) + 12
+    return dress(alt.layer(*layers), int(width - room), height, padding=4 + room / 6)
 
 
-def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 90) -> Any:
+def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 70) -> Any:
     """The order of algorithms on the real data and on a release; those that change places are drawn strong."""
     import altair as alt
 
@@ -156,7 +156,8 @@ def slope(report: Report, entry: Entry, metric: str = METRIC, width: int = 90) -
     for side, align, dx in ((0, "right", -9), (1, "left", 9)):
         texts = alt.Chart(_data([r for r in rows if r["side"] == side]))
         layers.append(texts.mark_text(align=align, dx=dx, fontSize=12).encode(x=x, y=y, text="text:N", color=colour))
-    return dress(alt.layer(*layers), width, 24 * (len(names) + 1))
+    widest = max(text_width(r["text"], 12) for r in rows)
+    return dress(alt.layer(*layers), width, 24 * (len(names) + 1), padding=4 + widest / 6)
 
 
 def save(report: Report, folder: str | Path) -> list[Path]:
@@ -180,7 +181,7 @@ def _text(rows: list[dict[str, Any]], x: str, y: str, align: Any, dx: float) -> 
     import altair as alt
 
     chart = alt.Chart(_data(rows))
-    style = {"align": align, "dx": dx, "fontSize": 12.5, "fontWeight": 600}
+    style = {"align": align, "dx": dx, "fontSize": LABEL, "fontWeight": 600}
     at = {"x": alt.X(x), "y": alt.Y(y), "text": alt.Text("label:N")}
     halo = chart.mark_text(**style, stroke=INK["paper"], strokeWidth=4, strokeJoin="round", color=INK["paper"])
     return [

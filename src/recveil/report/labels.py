@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+# Widths of the characters from the blank to "~" in twentieths of the font's size, A for one: those of DejaVu Sans Bold,
+# the widest font that a page falls back to, so what is reserved suffices in every other.
+WIDTHS = "GJKQNURGJJKQHIHHNNNNNNNNNNHHQQQLTPPOQNNQQHHPMTQRORPONQPWPOOJHJQJJNOLONIOOGGNGUONOOJLJONSMNLOHOQ"
 LINE = 17.0  # pixels from one line of text to the next
 GAP = 13.0  # from a point to its label
 
 Place = tuple[float, float, str]  # x, y, and how the text is aligned there
 Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def text_width(text: str, size: float) -> float:
+    """How many pixels a text takes at most, at this size."""
+    units = (ord(WIDTHS[at]) - 64 if 0 <= (at := ord(letter) - 32) < len(WIDTHS) else 22 for letter in text)
+    return size * sum(units) / 20
 
 
 def spread(

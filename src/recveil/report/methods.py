@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from recveil.report.table import HEADLINE_KNOWN, Report
-from recveil.report.verdict import FEW, MEMBERSHIP
+from recveil.report.verdict import COIN, MEMBERSHIP
+from recveil.report.words import FEW, counted
+
+
+def rule() -> str:
+    """By what a release is named in the verdict."""
+    return (
+        f"A release is named where fewer than {FEW:.0%} are found, no attack tells who is in the data (AUC certainly "
+        f"above {MEMBERSHIP:g}), and the lift lies certainly above 0; of those with a promise that means something, "
+        "and of those without one, it is the one with the highest lift."
+    )
 
 
 def methods(report: Report) -> list[tuple[str, str]]:
@@ -12,9 +22,10 @@ def methods(report: Report) -> list[tuple[str, str]]:
     splits = meta.get("splits", 1)
     found = {
         "Who is who": (
-            f"{meta.get('held_out', 0):,} {words.people} were drawn at random and kept out: no mechanism saw them. "
+            f"{counted(meta.get('held_out', 0), words.people, words.person)} were drawn at random and kept out: no "
+            "mechanism saw them. "
             "They are the strangers of the attacks and the test people of the recommenders. All mechanisms got the "
-            f"same {meta.get('trained', 0):,} other {words.people}, and the same seeds."
+            f"same {counted(meta.get('trained', 0), words.people, words.person)}, and the same seeds."
         ),
         "Linkage": (
             f"The attacker knows some {words.items} of a {words.person} and looks for her record in the release. "
@@ -40,9 +51,9 @@ def methods(report: Report) -> list[tuple[str, str]]:
         ),
         "Labels": (
             f"“Finds few”: the interval ends below {FEW:.0%}. “No better than a blind guess”: it does not lie above "
-            "chance. A release is “to consider” where few are found, where the AUC of membership is "
-            f"not certainly above {MEMBERSHIP:g}, and where the lift's interval lies above 0; of several, the one with "
-            "the highest lift."
+            f"chance. “Better than by a coin toss”: the AUC's interval lies above {COIN:g}. “A promise that means "
+            "something”: proved, with an epsilon of at most 10 and a delta below one over the number of people. Strong "
+            "attacks (shadow models) decide before weak ones (distances)."
         ),
     }
     if meta.get("quick"):

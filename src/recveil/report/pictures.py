@@ -35,8 +35,8 @@ def series(number: int) -> dict[str, str]:
     return {"colour": INK[f"s{number % 8}"], "shape": SHAPES[number % 8]}
 
 
-def dress(chart: Any, width: int, height: int) -> Any:
-    """The chart at its size, in our type and colours."""
+def dress(chart: Any, width: int, height: int, padding: float = 4) -> Any:
+    """The chart at its size, in our type and colours; `padding` is room for text that a page's font makes wider."""
     axis = {
         "labelColor": INK["muted"],
         "titleColor": INK["muted"],
@@ -49,7 +49,11 @@ def dress(chart: Any, width: int, height: int) -> Any:
         "titlePadding": 10,
     }
     return chart.properties(width=width, height=height).configure(
-        background="transparent", font=FONT, axis=axis, view={"stroke": None}, padding=4
+        background="transparent",
+        font=FONT,
+        axis=axis,
+        view={"stroke": None},
+        padding={"left": padding, "right": padding, "top": 4, "bottom": 4},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from recveil.measurement import Measurement
 from recveil.report.table import Report
-from recveil.report.verdict import percent
+from recveil.report.words import percent
 
 SHARES = ("linkage", "lift", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
 ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")

@@ -11,6 +11,7 @@ from recveil.measurement import Measurement
 from recveil.mechanisms.advice import Advice
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
+MEMBERSHIP_ATTACKS = ("shadow-auc", "membership-auc")  # strong evidence first
 METRIC = "ndcg"  # by which lists are judged
 ERROR = "rmse"  # by which predicted ratings are judged
 
@@ -33,13 +34,20 @@ class Words:
 
 @dataclass(frozen=True)
 class Entry:
-    """One mechanism of a comparison: what it did, what it promises, and the size of what it gave out."""
+    """One mechanism of a comparison: what it did, what it promises, and the size of what it gave out.
+
+    drawn: its records are nobody's. items_of: how many items the mechanism was given. lost: what else is gone.
+    """
 
     spec: str
     guarantee: Guarantee
     done: str
     rows: int
     users: int
+    items: int = 0
+    items_of: int = 0
+    drawn: bool = False
+    lost: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         return {
@@ -48,6 +56,10 @@ class Entry:
             "done": self.done,
             "rows": self.rows,
             "users": self.users,
+            "items": self.items,
+            "items_of": self.items_of,
+            "drawn": self.drawn,
+            "lost": list(self.lost),
         }
 
 
@@ -112,8 +124,9 @@ class Report:
         return min(self.linkage(entry), key=lambda m: abs(m.params["known"] - HEADLINE_KNOWN), default=None)
 
     def membership(self, entry: Entry) -> Measurement | None:
-        """The strongest attack on whether a person is in the data at all."""
-        return max(self.named("membership-auc", entry.spec), key=lambda m: m.value, default=None)
+        """The strongest attack on whether a person is in the data at all; where a strong kind was run, of that kind."""
+        kinds = [self.named(name, entry.spec) for name in MEMBERSHIP_ATTACKS]
+        return max(next(filter(None, kinds), []), key=lambda m: m.value, default=None)
 
     def judge(self) -> str | None:
         """The referee of the verdict: the best on the real data, so that no release has a say in the choice."""

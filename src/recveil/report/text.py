@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from recveil.report.table import Report
-from recveil.report.verdict import STATUS, headline, privacy, sentence, utility, with_interval
+from recveil.report.verdict import headline, sentence
+from recveil.report.words import STATUS, privacy, utility, with_interval
 
 
 def text(report: Report, width: int = 100) -> list[str]:

@@ -1,68 +1,17 @@
-"""The verdict in plain words. Every sentence is made of measurements with their intervals; none is free text."""
+"""The verdict in plain words. Every sentence is made of measurements with their intervals; none is free text.
+
+One rule for the headline, the shaded corner and the badges: a release is named if few are found in it, if no attack
+tells for sure who is in the data, and if a recommender certainly learns something from it beyond popularity. Of those
+with a promise that means something, and of those without one, the one that teaches most is named, side by side.
+"""
 
 from __future__ import annotations
 
-from recveil.measurement import Measurement
 from recveil.report.table import Entry, Report
+from recveil.report.words import FEW, beyond_chance, percent, with_interval
 
-FEW = 0.10  # fewer than one in ten found: the attacker mostly fails
-MOST = 0.50
 MEMBERSHIP = 0.75  # an AUC from which on membership counts as told
-
-STATUS = {
-    "proved": "proved",
-    "claimed": "claimed by a paper",
-    "refuted": "refuted",
-    "none": "no promise",
-    "experiment": "proved, but seeded here",
-}
-
-
-def percent(value: float) -> str:
-    """As many digits as the size deserves: 66%, 3.2%, 0.1%."""
-    shown = 100 * value
-    if shown and abs(shown) < 0.05:
-        return "<0.1%" if shown > 0 else "-0.0%"
-    return f"{shown:.0f}%" if abs(shown) >= 9.95 or shown == 0 else f"{shown:.1f}%"
-
-
-def with_interval(m: Measurement) -> str:
-    """66% [64, 68]."""
-    low, high = (percent(x).removesuffix("%") for x in (m.low, m.high))
-    return f"{percent(m.value)} [{low}, {high}]"
-
-
-def beyond_chance(m: Measurement) -> bool:
-    """Does the attacker do better than one who saw nothing?
-
-    Strangers are no yardstick here: of them it is counted how often a record is claimed in error, and an attacker who
-    finds every fifth person leaks, however many others she points at.
-    """
-    return m.low > (m.chance or 0.0)
-
-
-def privacy(m: Measurement | None) -> str:
-    """How an attacker fares, as a short label."""
-    if m is None:
-        return "not measured"
-    if not beyond_chance(m):
-        return "no better than a blind guess"
-    if m.high <= FEW:
-        return "finds few"
-    return "finds most" if m.low >= MOST else "finds some"
-
-
-def utility(m: Measurement | None) -> str:
-    """What a recommender learns, as a short label."""
-    if m is None:
-        return "undefined"
-    if m.high < 0:
-        return "worse than most-popular"
-    if m.low <= 0:
-        return "no better than most-popular"
-    if m.low >= 0.8:
-        return "close to the real data"
-    return "worth training on" if m.low >= 0.4 else "teaches a little"
+COIN = 0.52  # an AUC up to here is called a coin toss: a smaller lead helps nobody
 
 
 def attack_sentence(report: Report, entry: Entry) -> str:
@@ -74,7 +23,8 @@ def attack_sentence(report: Report, entry: Entry) -> str:
     known = m.params["known"]
     things = words.item if known == 1 else words.items
     knows = f"{known} {things} of a {words.person}" + (", with the ratings," if m.params.get("ratings") else "")
-    says = f"An attacker who knows {knows} finds her record with {with_interval(m)}"
+    finds = "points at the drawn record most like hers" if entry.drawn else "finds her record"
+    says = f"An attacker who knows {knows} {finds} with {with_interval(m)}"
     if not beyond_chance(m):
         says += ", no better than a blind guess"
     if m.control is not None:
@@ -82,6 +32,18 @@ def attack_sentence(report: Report, entry: Entry) -> str:
         if m.control > m.value / 10:
             says += " (a record claimed in error)"
     return says + "."
+
+
+def membership_sentence(report: Report, entry: Entry) -> str:
+    """Whether it can be told that a person was in the data at all; nothing where that was not measured."""
+    m = report.membership(entry)
+    if m is None:
+        return ""
+    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
+    if m.low <= COIN:
+        return f"Whether she is in the data cannot be told by our attacks ({area}; a coin toss has 0.50)."
+    how = "can be told" if m.low > MEMBERSHIP else "can be guessed better than by a coin toss"
+    return f"Whether she is in the data at all {how} ({area}; a coin toss has 0.50)."
 
 
 def utility_sentence(report: Report, entry: Entry) -> str:
@@ -110,22 +72,35 @@ def rating_sentence(report: Report, entry: Entry) -> str:
     return f"Ratings predicted from it are off by {off} (RMSE), from the real data by {real.value:.2f}."
 
 
-def membership_sentence(report: Report, entry: Entry) -> str:
-    """Whether it can be told that a person was in the data at all; nothing where that was not measured."""
-    m = report.membership(entry)
-    if m is None:
-        return ""
-    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
-    if m.low <= 0.5:
-        return f"Whether she is in the data cannot be told by our attacks ({area}; a coin toss has 0.50)."
-    how = "can be told" if m.low > MEMBERSHIP else "can be guessed better than by a coin toss"
-    return f"Whether she is in the data at all {how} ({area}; a coin toss has 0.50)."
+def loss_sentence(report: Report, entry: Entry) -> str:
+    """What is not in the release any more; nothing where all is."""
+    lost = losses(report, entry)
+    return f"{lost[0][:1].upper()}{'; '.join(lost)[1:]}." if lost else ""
+
+
+def losses(report: Report, entry: Entry) -> list[str]:
+    """What was lost, in short phrases: items first, then whole columns."""
+    found = list(entry.lost)
+    if entry.items < entry.items_of:
+        found.insert(0, f"{entry.items:,} of {entry.items_of:,} {report.words.items} are left")
+    return found
 
 
 def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
-    parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence)
-    return " ".join(filter(None, (part(report, entry) for part in parts)))
+    parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence, loss_sentence)
+    little = f"Its promise means little: {entry.guarantee.little}." if entry.guarantee.little else ""
+    return " ".join(filter(None, (little, *(part(report, entry) for part in parts))))
+
+
+def means_something(entry: Entry) -> bool:
+    """Whether its promise, if it has one, is more than nominal; the verdict names no other release."""
+    return entry.guarantee.little is None
+
+
+def promising(entry: Entry) -> bool:
+    """Whether there is a proof, of a promise that means something."""
+    return entry.guarantee.status in ("proved", "experiment") and means_something(entry)
 
 
 def hides(report: Report, entry: Entry) -> bool:
@@ -142,24 +117,57 @@ def teaches(report: Report, entry: Entry) -> bool:
     return lift is not None and lift.low > 0
 
 
-def best(report: Report) -> Entry | None:
-    """Of the releases that hide people and teach, the one that teaches most."""
-    fit = [(m.value, e) for e in report.entries if hides(report, e) and teaches(report, e) and (m := report.lift(e))]
+def best(report: Report, promise: bool) -> Entry | None:
+    """Of the releases that hide people and teach, with or without a promise, the one that teaches most.
+
+    One whose promise means little is named on neither side: it would be chosen for a number that bounds nothing.
+    """
+    fit = [
+        (m.value, e)
+        for e in report.entries
+        if promising(e) == promise
+        and means_something(e)
+        and hides(report, e)
+        and teaches(report, e)
+        and (m := report.lift(e))
+    ]
     return max(fit, key=lambda pair: pair[0])[1] if fit else None
+
+
+def named(report: Report) -> dict[str, Entry]:
+    """What the verdict names, by its badge; the release with a promise first."""
+    sides = {"best with a promise": best(report, True), "best without a promise": best(report, False)}
+    return {badge: entry for badge, entry in sides.items() if entry is not None}
 
 
 def closest(report: Report) -> Entry | None:
     """Where no release does both: of those that teach, the one in which fewest are found."""
-    fit = [(m.value, e) for e in report.entries if teaches(report, e) and (m := report.found(e))]
+    fit = [(m.value, e) for e in report.entries if means_something(e) and teaches(report, e) and (m := report.found(e))]
     return min(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
 def headline(report: Report) -> str:
-    """The first line of the report."""
-    chosen = best(report)
-    if chosen is not None:
-        name = report.name(chosen)
-        return f"{name} is the release to consider: few are found in it, and it still teaches a recommender."
-    if all(report.found(e) is None or report.lift(e) is None for e in report.entries):
-        return "Too little was measured for a verdict on these data."
-    return "None of these releases both hides people and teaches a recommender."
+    """The first sentence: the best release with a promise and the best without, side by side, and what each costs."""
+    sure, unsure = best(report, True), best(report, False)
+    if sure is None and unsure is None:
+        if all(report.found(e) is None or report.lift(e) is None for e in report.entries):
+            return "Too little was measured for a verdict on these data."
+        return "None of these releases both hides people and teaches a recommender."
+    first = "No release here with a promise that means something both hides people and teaches a recommender"
+    if sure is not None:
+        first = f"Best with a promise: {_told(report, sure)}"
+    if unsure is None:
+        return f"{first}."
+    return f"{first}; best without one: {_told(report, unsure)}, and nothing bounds an attack that was not tried."
+
+
+def _told(report: Report, entry: Entry) -> str:
+    """Its name, what its promise is about, and what it keeps."""
+    promise, lift = entry.guarantee, report.lift(entry)
+    unit = {"user": "person"}.get(promise.unit or "", promise.unit)
+    about = f" (epsilon {promise.epsilon:g} for a {unit})" if promising(entry) else ""
+    keeps = [f"{percent(lift.value)} of what the data teach"] if lift else []
+    if entry.items < entry.items_of:
+        keeps.append(f"{entry.items:,} of {entry.items_of:,} {report.words.items}")
+    lost = f" ({'; '.join(entry.lost)})" if entry.lost else ""
+    return f"{report.name(entry)}{about}" + (f", which keeps {' and '.join(keeps)}" if keeps else "") + lost

@@ -10,14 +10,19 @@ Verdict = Literal[
 ]
 
 
+MEANINGS: dict[Verdict, str] = {
+    "reproduced": "ours agrees with the paper within its interval",
+    "compatible": "ours agrees, but so would other readings of the paper",
+    "not reproduced": "it does not come out",
+    "contradicted by the paper": "the paper's own numbers say otherwise",
+    "not available": "the data are not public any more, or the computation is out of reach",
+    "beside the paper": "ours alone, to compare with",
+}
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says at one place, what we measure, and what follows.
-
-    reproduced: ours agrees within its interval. compatible: agrees, but so would other readings of the paper.
-    not reproduced: it does not come out. contradicted by the paper: its own numbers say otherwise. not available: the
-    data do not exist publicly any more, or the computation is out of reach. beside the paper: ours alone, to compare.
-    """
+    """What a paper says at one place, what we measure, and what follows; MEANINGS has the verdicts in words."""
 
     where: str
     claim: str

@@ -17,7 +17,7 @@ from recveil.data import Interactions
 from recveil.desk.bundle import may_write, placed, save, save_parts
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.places import Place
-from recveil.desk.release import Published, Release, Time, canonical, drawn, fits, publish, time_rule
+from recveil.desk.release import Enter, Published, Release, Time, canonical, drawn, fits, promised, publish, time_rule
 from recveil.errors import RecveilError
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
@@ -66,13 +66,13 @@ def release_table(
     catalogue: Catalogue | None = None,
     force: bool = False,
     keep_map: bool = False,
-    enter: Callable[[Release], None] | None = None,
+    enter: Enter | None = None,
     part_rows: int = PART_ROWS,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
 
     A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
-    the rows are those of `release`. `enter` is told of the release before it is written: a ledger misses none.
+    the rows are those of `release`. `enter` is told what is spent before noise is drawn: a ledger misses no refusal.
     """
     runs(mechanism)
     out = placed(where)
@@ -89,19 +89,17 @@ def release_table(
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
-        published = publish(data, mechanism, public, chance, total=total)  # type: ignore[arg-type]
+        published = publish(data, mechanism, public, chance, total=total, enter=enter)  # type: ignore[arg-type]
         made = drawn(published, chance, time)
-        if enter:
-            enter(made)
         return Made(save(made, out, force=force), published=published)
     assert isinstance(mechanism, Masking)
+    if enter:
+        enter(mechanism, promised(mechanism, public, chance.seeded))
     if not mechanism.reads_time and time_rule(time, rows) == "drop":
         data = replace(data, layout=replace(layout, timed=False), specimen=replace(rows, time=None))
     settled, masked = _masked(data, mechanism, chance)
     try:
         release = _release(masked, settled, public, chance.seeded, time)
-        if enter:
-            enter(release)
         most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
         put = partial(_put, masked, release, min(part_rows, most))
         manifest = save_parts(release, out, put, force=force)
@@ -148,8 +146,7 @@ def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bo
     notes: Counter[str] = Counter()
     for row in masked.where("notes is not null").select("notes").toLocalIterator():
         notes.update(json.loads(row["notes"]))
-    promise = mechanism.guarantee(public)
-    return Release(rows, mechanism, promise.as_experiment() if seeded else promise, kept, seeded, dict(notes))
+    return Release(rows, mechanism, promised(mechanism, public, seeded), kept, seeded, dict(notes))
 
 
 def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> dict[str, int]:

@@ -16,7 +16,7 @@ from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import draw, gaussian
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items, count_pairs, list_pairs
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_streams.drawing import Tables, draw_streams
@@ -61,7 +61,10 @@ class DpStreams(Synthesis):
         about="the chance that the promise fails; well below one over the number of people",
         rule=Within(0, 0.1, open_low=True),
     )
-    k: int | str = parameter("auto", about="how many streams to draw; auto: about as many as there were people")
+    k: int | str = parameter(
+        "auto",
+        about="how many streams to draw; it is published, so never the true number of people; auto: the noisy one",
+    )
     order: str = parameter(
         "transitions", about="whether to spend budget on the order of clicks", rule=("transitions", "none")
     )
@@ -93,13 +96,13 @@ class DpStreams(Synthesis):
         sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} is public.{sessions}",
+            f"({strength(self.epsilon, self.delta)}), given that {known} is public.{sessions}",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho(),
             unit=unit,
-            neighbours=f"add or remove one {unit} with everything she did",
+            neighbours=NEIGHBOURS[unit],
             given=known,
             proof="docs/guarantees/dp_streams.md",
         )

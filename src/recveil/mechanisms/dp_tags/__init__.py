@@ -21,7 +21,7 @@ from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.dp.posterior import posterior, posterior_list
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.drawing import TagTables, draw_tags
@@ -94,11 +94,16 @@ class DpTags(Synthesis):
         rho = rho_of(self.epsilon, self.delta)
         return {name: gaussian(variance(UNIT, share / 100 * rho)) for name, share in shares.items()}
 
+    def rho(self) -> float | None:
+        """What the noise actually costs, as zCDP, where it is Gaussian."""
+        return None if self.delta is None else sum(UNIT**2 / (2 * float(law.size)) for law in self.laws().values())
+
     def spent(self) -> float:
         """The epsilon that the noise actually costs; never above the one asked for."""
-        if self.delta is None:
+        rho = self.rho()
+        if rho is None or self.delta is None:
             return float(sum(1 / law.size for law in self.laws().values()))
-        return epsilon_of(sum(UNIT**2 / (2 * float(law.size)) for law in self.laws().values()), self.delta)
+        return epsilon_of(rho, self.delta)
 
     def guarantee(self, public: Public) -> Guarantee:
         listed = (*public.lists, *["items"] * public.catalogue)
@@ -107,22 +112,20 @@ class DpTags(Synthesis):
             f"the catalogue of {name}" if name in listed else f"the set of observed {name}" for name in lists
         )
         if self.unit == "record":
-            what, neighbours = (
-                "one tag that somebody gave to an item",
-                "add or remove one tag of one person on one item",
-            )
+            what = "one tag that somebody gave to an item"
             more = " A person with many tags is protected less: epsilon is multiplied by their number."
         else:
-            what, neighbours, more = "any one person", "add or remove one person with all her tags", ""
-        strength = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+            what, more = "any one person", ""
         return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not {what} was in the data ({strength}), "
+            f"Whoever sees the release learns almost the same whether or not {what} was in the data "
+            f"({strength(self.epsilon, self.delta)}), "
             f"given that {given} are public.{more}",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta or 0.0,
             unit=self.unit,
-            neighbours=neighbours,
+            neighbours=NEIGHBOURS[self.unit],
+            rho=self.rho(),
             given=given,
             proof="docs/guarantees/dp_tags.md",
         )

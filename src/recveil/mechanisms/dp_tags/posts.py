@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions, concat
 from recveil.dp.noise import draw, laplace
 from recveil.dp.posterior import posterior_list
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.dp_tags import LEAST_OF_USERS, Sums, expected, noisy_table, scale, vocabulary
@@ -47,13 +47,13 @@ class DpPostTags(Masking):
         tags = "the catalogue of tags" if "tags" in public.lists else "the set of observed tags"
         given = f"who tagged which item with how many tags, and {tags}"
         return Guarantee(
-            f"Whoever sees the release learns almost the same whichever tag stood in a given place of a post (epsilon "
-            f"{self.epsilon:g}), given that {given}, are public. A person with many tags is protected less: epsilon is "
-            "multiplied by their number.",
+            f"Whoever sees the release learns almost the same whichever tag stood in a given place of a post "
+            f"({strength(self.epsilon)}), given that {given}, are public. A person with many tags is protected "
+            "less: epsilon is multiplied by their number.",
             status="proved",
             epsilon=self.epsilon,
             unit="tag",
-            neighbours="replace one tag of one post by another one",
+            neighbours=NEIGHBOURS["tag"],
             given=given,
             proof="docs/guarantees/dp_tags.md",
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee, nothing
+from recveil.guarantee import NEIGHBOURS, Guarantee, nothing, strength
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.mask.choose_p import choose_p
 from recveil.randomness import Source, source
@@ -23,6 +23,7 @@ _UNIT = 2**32  # p is a multiple of 1 / 2^32, so that flips can be drawn exactly
 _SAMPLE = 16_000  # users on whose subsamples p is chosen
 _SLAB = 1 << 24  # words of bits held at a time while rows are written
 _MOST_ROWS = 400_000_000
+MOST_P = 0.99  # above it the promise means little
 
 
 @dataclass(frozen=True)
@@ -63,24 +64,27 @@ class Mask(Masking):
             return nothing("p is chosen on the data at the moment of release; the release names it and what it means.")
         epsilon = bit_epsilon(self.p)
         whole = (
-            f"whether a person has a given item is protected with epsilon = {epsilon:.3g}; her whole profile over "
+            f"whether a person has a given item is protected ({strength(epsilon)}); her whole profile over "
             f"{len(public.items):,} items only with {epsilon * len(public.items):,.0f}, which promises nothing"
         )
+        little = f"p = {self.p:g} leaves nearly every bit as it was" if self.p > MOST_P else None
         if self.tuned:
             return nothing(
                 f"For p = {self.p:g} taken as given, {whole}. But p was chosen by looking at the true data and is "
-                "published with them, and no proof covers that choice; for a proved guarantee choose p elsewhere."
+                "published with them, and no proof covers that choice; for a proved guarantee choose p elsewhere.",
+                little,
             )
         return Guarantee(
             sentence=f"Each bit by itself: {whole}.",
             status="proved",
             epsilon=epsilon,
             unit="bit",
-            neighbours="two data sets that differ in whether one person has one item",
+            neighbours=NEIGHBOURS["bit"],
             given="who is in the data, and the catalogue"
             if public.catalogue
             else "who is in the data, and the list of items that anybody in them has",
             proof="docs/guarantees/mask.md",
+            little=little,
         )
 
     def card(self) -> str:
@@ -134,7 +138,7 @@ def flips(p: float) -> int:
 def bit_epsilon(p: float) -> float:
     """ln(p / (1 - p)) for the p that is really used, rounded up."""
     k = flips(p)
-    return math.nextafter(math.log((_UNIT - k) / k), math.inf)
+    return math.log1p((_UNIT - 2 * k) / k) * (1 + 1e-15)  # log1p: near 1/2 a quotient near 1 has lost what matters
 
 
 def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tuple[Columns, Mask]:

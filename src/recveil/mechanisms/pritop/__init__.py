@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions, group
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.mechanisms.pritop.topics import Topics, check_topics, gibbs
 from recveil.randomness import Source
@@ -103,7 +103,7 @@ class PriTop(Masking):
             status="refuted",
             epsilon=self.epsilon,
             unit="record",
-            neighbours="add or remove one record",
+            neighbours=NEIGHBOURS["record"],
         )
 
     def card(self) -> str:

@@ -29,37 +29,38 @@ from recveil.reproduce.clicks.experiments import (
 )
 from recveil.reproduce.clicks.noise import figure_4
 from recveil.reproduce.clicks.theory import theory
+from recveil.reproduce.parts import Kept, Part, Progress, gather, quiet
 
-Progress = Callable[[int, int], None]
 SEEDS = (0, 1, 2)
-STEPS = 9
 ZONES_6_3 = {"trade_off": 77.63, "safe": 5.94, "dangerous": 2.00, "deleterious": 14.43}
 
 
-def reproduce(folder: Path, told: Progress = lambda done, of: None) -> list[Claim]:  # noqa: ARG005
+def reproduce(
+    folder: Path,
+    told: Progress = quiet,
+    before: Kept = Kept(),  # noqa: B008
+) -> list[Claim]:
     """All claims. `told` hears of steps done, and of how many."""
     films, jokes = _ratings(folder, "ml-100k"), _ratings(folder, "jester")
     liked_films, liked_jokes = clicks(films, 3), clicks(jokes, 0)
-    parts: list[Callable[[], list[Claim]]] = [
-        lambda: theory(liked_films),
-        lambda: _zones(liked_films),
-        lambda: _disclosure(liked_films, liked_jokes),
-        lambda: _figure_2(liked_films),
-        lambda: _figure_3(liked_jokes),
-        lambda: figure_4(films),
-        lambda: [*_figure_5(films, 3, "MovieLens", (3, 5, 10, 20, 50, 100)), *_figure_5(jokes, 0, "Jester", (50, 100))],
-        lambda: [
+    of_films, of_jokes = (3, 5, 10, 20, 50, 100), (50, 100)
+    work: dict[str, Callable[[], list[Claim]]] = {
+        "theory": lambda: theory(liked_films),
+        "zones": lambda: _zones(liked_films),
+        "disclosure": lambda: _disclosure(liked_films, liked_jokes),
+        "figure 2": lambda: _figure_2(liked_films),
+        "figure 3": lambda: _figure_3(liked_jokes),
+        "figure 4": lambda: figure_4(films),
+        "figure 5": lambda: [*_figure_5(films, 3, "MovieLens", of_films), *_figure_5(jokes, 0, "Jester", of_jokes)],
+        "attacks": lambda: [
             *attacks(liked_films, "MovieLens", 3, None),
             *attacks(liked_jokes, "Jester", 5, 500),
             *listed_users(liked_jokes),
         ],
-        lambda: table_10(liked_films),
-    ]
-    claims: list[Claim] = []
-    for number, part in enumerate(parts, 1):
-        claims += part()
-        told(number, STEPS)
-    return [*claims, *_survey()]
+        "table 10": lambda: table_10(liked_films),
+    }
+    parts = [Part(name, lambda _, make=make: make()) for name, make in work.items()]  # type: ignore[misc]
+    return [*gather(parts, told, before), *_survey()]
 
 
 def _ratings(folder: Path, name: str) -> Interactions:

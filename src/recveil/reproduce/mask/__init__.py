@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -28,11 +28,11 @@ from recveil.randomness import seeded
 from recveil.recommenders.mask import Score, overlap, similar_items, top_n
 from recveil.reproduce.claim import Claim, Verdict
 from recveil.reproduce.figures import Figures
+from recveil.reproduce.parts import Kept, Part, Progress, gather, quiet
 from recveil.tuning.mask import curve_chart
 from recveil.views.bits import Columns, columns
 from recveil.views.supports import inverse, reconstruct
 
-Progress = Callable[[int, int], None]
 SEEDS = (11, 12, 13)
 HALF = 0.500001  # the paper's p = 0.5, where nothing can be reconstructed: raw counts only
 ALMOST_80 = 77.5  # a bar five points wide around 80 begins here
@@ -54,21 +54,19 @@ class Reading:
 
 def reproduce(
     folder: Path,
-    told: Progress = lambda done, of: None,  # noqa: ARG005
+    told: Progress = quiet,
     figures: Path | None = None,
+    before: Kept = Kept(),  # noqa: B008
 ) -> list[Claim]:
     """All claims. `told` hears of steps done, and of how many. Figures 3 and 4 are drawn where a folder is given."""
-    steps, draw = count(1), Figures(figures)
-
-    def step() -> None:
-        told(next(steps), 23)
-
-    return [
-        *_algebra(),
-        *_movielens(_ratings(folder, "ml-100k"), "MovieLens 100K", 0.943, SEEDS, 1, step, draw),
-        *_movielens(_ratings(folder, "ml-1m"), "MovieLens 1M (not in the paper)", None, SEEDS[:1], 4, step, draw),
-        *_gone(),
+    draw = Figures(figures)
+    small, large = "MovieLens 100K", "MovieLens 1M (not in the paper)"
+    parts = [
+        Part("algebra", lambda step: _algebra()),  # noqa: ARG005
+        Part(small, lambda step: _movielens(_ratings(folder, "ml-100k"), small, 0.943, SEEDS, 1, step, draw), 17),
+        Part(large, lambda step: _movielens(_ratings(folder, "ml-1m"), large, None, SEEDS[:1], 4, step, draw), 6),
     ]
+    return [*gather(parts, told, before), *_gone()]
 
 
 def _ratings(folder: Path, name: str) -> Interactions:

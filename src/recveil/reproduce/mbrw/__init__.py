@@ -7,7 +7,7 @@ near or small, are ours: the paper states none, and a prototype's values were kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from recveil.recommenders.popular import MostPopular
 from recveil.reproduce.claim import Claim, Verdict
 from recveil.reproduce.figures import Figures
 from recveil.reproduce.mbrw import experiments as run
+from recveil.reproduce.parts import Kept, Part, Progress, gather, quiet
 from recveil.views.transitions import transitions
 from recveil.views.walkable import walkable
 
@@ -46,25 +47,26 @@ PADDED = (
 
 def reproduce(
     folder: Path,
-    tick: Callable[[int, int], None] = lambda done, of: None,  # noqa: ARG005
+    told: Progress = quiet,
     figures: Path | None = None,
+    before: Kept = Kept(),  # noqa: B008
 ) -> list[Claim]:
-    """Every claim; `tick` is told how many parts of how many are done. With `figures`, they are drawn there."""
+    """Every claim; `told` hears how many parts of how many are done. With `figures`, they are drawn there."""
     found = [name for name in run.FILES if (folder / name / run.FILES[name]).is_file()]
     if YAHOO not in found:
         raise RecveilError(f"{folder}: there is no {YAHOO}/{run.FILES[YAHOO]}")
     draw = Figures(figures)
-    parts = [(part, name) for name in found for part in PARTS]
-    claims: list[Claim] = []
-    for done, (part, name) in enumerate(parts, 1):
-        claims += part(folder, name, draw)
-        tick(done, len(parts))
-    for name in run.FILES:
-        if name not in found:
-            claims.append(
-                Claim(name, "the same on other data", None, None, "not available", why="the file is not here")
-            )
-    return claims
+    parts = [
+        Part(f"{part.__name__} {name}", lambda _, part=part, name=name: part(folder, name, draw))  # type: ignore[misc]
+        for name in found
+        for part in PARTS
+    ]
+    gone = [
+        Claim(name, "the same on other data", None, None, "not available", why="the file is not here")
+        for name in run.FILES
+        if name not in found
+    ]
+    return [*gather(parts, told, before), *gone]
 
 
 def table_1(folder: Path, name: str, _: Figures) -> Iterator[Claim]:

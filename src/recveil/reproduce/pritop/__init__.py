@@ -6,9 +6,8 @@ four minutes on one core.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,9 @@ from recveil.intervals import bootstrap_mean, clopper_pearson, paired_difference
 from recveil.metrics.tags import WARNING
 from recveil.reproduce.claim import Claim, Verdict
 from recveil.reproduce.figures import Figures
+from recveil.reproduce.parts import Kept, Part, Progress, Step, gather, quiet
 from recveil.reproduce.pritop.experiments import FULL, LOSS_EPSILONS, Found, Size, experiments, load
 
-Progress = Callable[[int, int], None]
 ONE_DRAW = "One topic model and one draw of the noise; the interval is over posts."
 SUPPRESSED = 0.2  # semantic loss of suppression at 0.8, as the paper counts it
 
@@ -44,20 +43,22 @@ SETS = (
 
 def reproduce(
     folder: Path,
-    told: Progress = lambda done, of: None,  # noqa: ARG005
+    told: Progress = quiet,
     figures: Path | None = None,
     size: Size = FULL,
+    before: Kept = Kept(),  # noqa: B008
 ) -> list[Claim]:
     """All claims. `told` hears of steps done, and of how many. Figures 1 to 3 are drawn where a folder is given."""
-    steps, draw = count(1), Figures(figures)
-    claims = []
-    for chosen in SETS:
-        data = load(folder, chosen.folder)
-        found = experiments(data, size, lambda: told(next(steps), len(SETS) * size.steps))
+    draw = Figures(figures)
+
+    def of(chosen: Set, step: Step) -> list[Claim]:
+        found = experiments(load(folder, chosen.folder), size, step)
         _draw(chosen, found, draw)
-        for part in (_figure_1, _figure_2, _figure_3, _table_1, _privacy, _beside):
-            claims += part(chosen, found)
-    return [*claims, *_by_the_paper(), *_gone()]
+        about = (_figure_1, _figure_2, _figure_3, _table_1, _privacy, _beside)
+        return [claim for part in about for claim in part(chosen, found)]
+
+    parts = [Part(f"{chosen.where} {size}", partial(of, chosen), size.steps) for chosen in SETS]
+    return [*gather(parts, told, before), *_by_the_paper(), *_gone()]
 
 
 def _draw(chosen: Set, found: Found, draw: Figures) -> None:

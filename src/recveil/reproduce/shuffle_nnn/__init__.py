@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN, critical
 from recveil.metrics.hiding import Hiding, charts, per_user
 from recveil.recommenders.bprfm import features
 from recveil.reproduce.claim import Claim, Verdict
+from recveil.reproduce.parts import Kept, Part, Progress, Step, gather, quiet
 from recveil.reproduce.shuffle_nnn.tables import (
     GOODBOOKS,
     MOVIELENS,
@@ -40,9 +42,6 @@ from recveil.reproduce.shuffle_nnn.tables import (
     table_2,
     table_3,
 )
-
-Progress = Callable[[int, int], None]
-STEPS = 2 * (1 + 4 * SPLITS) + SPLITS + 5
 
 
 @dataclass(frozen=True)
@@ -77,39 +76,41 @@ SETS = (
 
 def reproduce(
     folder: Path,
-    told: Progress = lambda done, of: None,  # noqa: ARG005
+    told: Progress = quiet,
     figures: Path | None = None,
+    before: Kept = Kept(),  # noqa: B008
 ) -> list[Claim]:
     """All claims. `told` hears of steps done, and of how many. Figures 1 and 2 are drawn where a folder is given."""
-    done = 0
+    parts = [Part(chosen.where, partial(_of_set, folder, chosen, figures), _steps(chosen)) for chosen in SETS]
+    return [*gather(parts, told, before), *by_the_paper()]
 
-    def step() -> None:
-        nonlocal done
-        done += 1
-        told(min(done, STEPS), STEPS)
 
-    claims: list[Claim] = []
-    for chosen in SETS:
-        data = ratings(folder, chosen.folder)
-        claims += table_1(chosen, read(folder / chosen.folder / "ratings.parquet", duplicates="all"))
-        hidden = hidings(data, chosen.published.theta)
-        step()
-        claims += hiding_claims(chosen, data, hidden)
-        if figures is not None:
-            draw(chosen, hidden[0], figures)
-        shuffled = masked(data, f"shuffle-nnn:theta={chosen.published.theta}", range(SPLITS))
-        names = list(chosen.published.rmse)
-        real, other = (rmses(rows, names, step) for rows in ([data] * SPLITS, shuffled))
-        claims += table_3(chosen.where, chosen.published, real, other, chosen.reading)
-        known = features(*genres(pl.read_parquet(folder / chosen.folder / chosen.genres)))
-        before, after = (recalls(rows, known, step, chosen.served) for rows in ([data] * SPLITS, shuffled))
-        claims += table_2(chosen.where, chosen.published, before, after, f"{chosen.reading} {_lists(chosen)}")
-        if chosen.published is MOVIELENS:
-            random = masked(data, "random-ratings", range(SPLITS))
-            same = all((r.matrix(binary=True) != data.matrix(binary=True)).nnz == 0 for r in random)
-            claims += random_claims(real[:, 1:], other[:, 1:], rmses(random, names[1:], step), same)
-            claims += attack_claims(data, step)
-    return [*claims, *by_the_paper()]
+def _steps(chosen: Set) -> int:
+    return 1 + 4 * SPLITS + (SPLITS + 5 if chosen.published is MOVIELENS else 0)
+
+
+def _of_set(folder: Path, chosen: Set, figures: Path | None, step: Step) -> list[Claim]:
+    """The claims on one data set."""
+    data = ratings(folder, chosen.folder)
+    claims = list(table_1(chosen, read(folder / chosen.folder / "ratings.parquet", duplicates="all")))
+    hidden = hidings(data, chosen.published.theta)
+    step()
+    claims += hiding_claims(chosen, data, hidden)
+    if figures is not None:
+        draw(chosen, hidden[0], figures)
+    shuffled = masked(data, f"shuffle-nnn:theta={chosen.published.theta}", range(SPLITS))
+    names = list(chosen.published.rmse)
+    real, other = (rmses(rows, names, step) for rows in ([data] * SPLITS, shuffled))
+    claims += table_3(chosen.where, chosen.published, real, other, chosen.reading)
+    known = features(*genres(pl.read_parquet(folder / chosen.folder / chosen.genres)))
+    before, after = (recalls(rows, known, step, chosen.served) for rows in ([data] * SPLITS, shuffled))
+    claims += table_2(chosen.where, chosen.published, before, after, f"{chosen.reading} {_lists(chosen)}")
+    if chosen.published is MOVIELENS:
+        random = masked(data, "random-ratings", range(SPLITS))
+        same = all((r.matrix(binary=True) != data.matrix(binary=True)).nnz == 0 for r in random)
+        claims += random_claims(real[:, 1:], other[:, 1:], rmses(random, names[1:], step), same)
+        claims += attack_claims(data, step)
+    return claims
 
 
 def _lists(chosen: Set) -> str:

@@ -27,7 +27,7 @@ def create_app(studio: Studio) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        work = [asyncio.create_task(task) for task in (studio.keep_fresh(), studio.keep_small())]
+        work = [asyncio.create_task(task) for task in studio.work()]
         yield
         for task in work:
             task.cancel()
@@ -44,8 +44,9 @@ def create_app(studio: Studio) -> FastAPI:
         responses=problems.documented(500),
     )
     app.state.studio = studio
-    app.add_middleware(Guard)
-    problems.install(app)
+    app.add_middleware(Guard, studio=studio)
+    problems.install(app, [*people_api.router.routes, *public_api.router.routes])
+    problems.describe(app)
     app.add_exception_handler(Exception, _unexpected)
     app.include_router(people_api.router)
     app.include_router(public_api.router)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from recveil.web.advisor.applying import Answer
 from recveil.web.advisor.problems import Problem
-from recveil.web.advisor.writes import Answer, Write
+from recveil.web.advisor.writes import Write
 
 BATCH = 256  # writes in a transaction
 LINGER = 0.004  # seconds between batches where several people click: fewer, larger batches hold a larger load

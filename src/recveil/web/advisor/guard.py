@@ -1,22 +1,28 @@
-"""Around every request: a limit on the body, security headers, and a log without tokens, item ids or addresses."""
+"""Around every request: whose name is asked for, a limit on the body, security headers, and a log that names nobody."""
 
 from __future__ import annotations
 
 import logging
+from hmac import compare_digest
+from ipaddress import ip_address
 from time import perf_counter
+from typing import Any
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recveil.web.advisor.problems import answer
+from recveil.web.advisor.identity import digest, not_admin
+from recveil.web.advisor.limits import network
+from recveil.web.advisor.problems import Problem, answer
 
 log = logging.getLogger("recveil.web.advisor")
 
 BODY = 16 * 1024
 CATALOGUE_BODY = 8 * 1024 * 1024
 CATALOGUE = "/api/v1/items"
-PUBLIC = ("/static/", "/api/v1/items", "/api/v1/profiles")  # anyone may read these, from any page
+PUBLIC = ("/static/", "/api/v1/items", "/api/v1/profiles", "/api/v1/catalogue")  # anyone may read these, from any page
+LIMITED = PUBLIC[1:]
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -30,19 +36,19 @@ HEADERS = {
 
 
 class Guard:
-    """ASGI middleware."""
+    """ASGI middleware of one studio."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, studio: Any) -> None:
+        self.app, self.studio = app, studio
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         begin = perf_counter()
-        limit = CATALOGUE_BODY if scope["path"] == CATALOGUE else BODY
-        public = scope["method"] in ("GET", "HEAD") and scope["path"].startswith(PUBLIC)
-        too_large = f"a body may have {limit:,} bytes at most"
+        reads = scope["method"] in ("GET", "HEAD")
+        public = reads and scope["path"].startswith(PUBLIC)
+        inner: Scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         status = 0
 
         async def secured(message: Message) -> None:
@@ -55,27 +61,87 @@ class Guard:
                 if public:
                     headers["Access-Control-Allow-Origin"] = "*"
                 headers.setdefault("Cache-Control", "no-cache" if public else "no-store")
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
-        read = 0
-
-        async def limited() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > limit:
-                raise HTTPException(413, too_large)
-            return message
-
-        declared = Headers(scope=scope).get("content-length", "0")
         try:
-            if declared.isdigit() and int(declared) > limit:
-                await answer(413, too_large, {"Connection": "close"})(scope, receive, secured)
-            else:
-                await self.app(scope, limited, secured)
-        except Exception:
-            status = 500
-            raise
+            limit = self.admitted(scope)
+        except Problem as problem:
+            refusal = answer(problem.status, problem.detail, {**(problem.headers or {}), "Connection": "close"})
+            await refusal(inner, receive, secured)
+        else:
+            try:
+                await self.app(inner, _limited(receive, limit), secured)
+            except Exception:
+                status = 500
+                raise
         finally:
-            route = getattr(scope.get("route"), "path", "(no route)")
-            log.info("%s %s %d %.1f ms", scope["method"], route, status, 1000 * (perf_counter() - begin))
+            took = 1000 * (perf_counter() - begin)
+            log.info("%s %s %d %.1f ms", scope["method"], _route(inner), status, took)
+
+    def admitted(self, scope: Scope) -> int:
+        """How large a body may be; a Problem where not even that is of interest."""
+        headers = Headers(scope=scope)
+        if not self.known(headers.get("host", "")):
+            raise Problem(421, "this server is not asked for under this name; --site NAME tells it another")
+        limit = BODY
+        if scope["path"].startswith(LIMITED) and scope["method"] in ("GET", "HEAD"):
+            self.studio.reads.spend(network_of(scope))
+        if scope["path"] == CATALOGUE and scope["method"] == "PUT":
+            check_admin(self.studio, headers.get("authorization", ""), network_of(scope))
+            limit = CATALOGUE_BODY
+        declared = headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > limit:
+            raise Problem(413, f"a body may have {limit:,} bytes at most")
+        return limit
+
+    def known(self, host: str) -> bool:
+        """Addresses and localhost cannot be made to point elsewhere; other names must be ours."""
+        name = host.lower()
+        if name.startswith("["):
+            name = name[1:].partition("]")[0]
+        elif name.count(":") == 1:
+            name = name.partition(":")[0]
+        if name == "localhost" or name in self.studio.settings.sites:
+            return True
+        try:
+            ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+def network_of(scope: Scope) -> str:
+    return network(scope["client"][0]) if scope.get("client") else ""
+
+
+def check_admin(studio: Any, authorization: str, whose: str) -> None:
+    """The admin token, before a body is read; guesses are counted."""
+    studio.strangers.check(whose)
+    kind, _, token = authorization.partition(" ")
+    expected = studio.settings.admin
+    if kind.lower() != "bearer" or expected is None or not compare_digest(digest(token.strip()), expected):
+        studio.strangers.spend(whose)
+        raise not_admin()
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    read = 0
+
+    async def limited() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > limit:
+            raise HTTPException(413, f"a body may have {limit:,} bytes at most")
+        return message
+
+    return limited
+
+
+def _route(scope: Scope) -> str:
+    """The route without what stands in it."""
+    if scope["path"].startswith("/static/"):
+        return "/static/{file}"
+    return str(getattr(scope.get("route"), "path", "(no route)"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from hashlib import sha256
-from hmac import compare_digest
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
@@ -19,11 +18,12 @@ from recveil.web.advisor.problems import Problem, nobody
 from recveil.web.advisor.store import YEAR
 
 COOKIE = "recveil"
+SECURE = f"__Host-{COOKIE}"  # its name over https: browsers then hold it to this host, all of it
 BROWSER = "x-recveil-request"
 SAFE = ("GET", "HEAD")
 
 _bearer = HTTPBearer(auto_error=False, description="The token that POST /people returned.")
-_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="The same token; set for browsers.")
+_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description=f"The same token; {SECURE} over https.")
 _admin = HTTPBearer(auto_error=False, scheme_name="Admin", description="The admin token of this server.")
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 AdminBearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_admin)]
@@ -46,8 +46,9 @@ def digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-async def caller(request: Request, bearer: Bearer, cookie: Annotated[str | None, Depends(_cookie)]) -> Caller:
+async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depends(_cookie)]) -> Caller:
     """The holder of the token in this request, within the rate limit."""
+    cookie = cookie_of(request)
     if bearer is not None:
         found = Caller(digest(bearer.credentials), None)
     elif cookie:
@@ -60,28 +61,45 @@ async def caller(request: Request, bearer: Bearer, cookie: Annotated[str | None,
     return found
 
 
+def cookie_of(request: Request) -> str | None:
+    """The token of a browser; over https only the name that no other host can set counts."""
+    return request.cookies.get(SECURE if request.url.scheme == "https" else COOKIE)
+
+
 def same_site(request: Request) -> None:
     """Refuse what another site made a browser ask."""
     if request.headers.get(BROWSER) != "1":
         raise Problem(403, "a request with a cookie needs the header X-Recveil-Request: 1")
+    own_origin(request)
+
+
+def own_origin(request: Request) -> None:
+    """Refuse what a page of another site asks; browsers name their page whenever something may change."""
     origin = request.headers.get("origin")
     if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
         raise Problem(403, "this request comes from another site")
 
 
-async def admin(request: Request, bearer: AdminBearer) -> None:
-    """The admin token of this server."""
-    expected: bytes | None = request.app.state.studio.admin
-    if bearer is None or expected is None or not compare_digest(digest(bearer.credentials), expected):
-        raise Problem(401, "this needs the admin token of the server", {"WWW-Authenticate": "Bearer"})
+def not_admin() -> Problem:
+    return Problem(401, "this needs the admin token of the server", {"WWW-Authenticate": "Bearer"})
+
+
+async def admin(bearer: AdminBearer) -> None:
+    """The admin token of this server. The guard has compared it already, before it let the body be read."""
+    if bearer is None:
+        raise not_admin()
 
 
 def set_cookie(request: Request, response: Response, token: str) -> None:
-    response.set_cookie(COOKIE, token, max_age=YEAR, **_attributes(request))
+    response.set_cookie(_name(request), token, max_age=YEAR, **_attributes(request))
 
 
 def clear_cookie(request: Request, response: Response) -> None:
-    response.delete_cookie(COOKIE, **_attributes(request))
+    response.delete_cookie(_name(request), **_attributes(request))
+
+
+def _name(request: Request) -> str:
+    return SECURE if request.url.scheme == "https" else COOKIE
 
 
 def _attributes(request: Request) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, insert, select
 
 from recveil.clicks.profiles import Clicks, profiles
 from recveil.errors import RecveilError
-from recveil.web.advisor.schema import clicks, items, loads, people
+from recveil.web.advisor.schema import alone, clicks, items, loads, people
 from recveil.web.advisor.store import now, reading
 
 KEY, TITLE = 200, 500  # characters
@@ -47,6 +47,7 @@ def load(engine: Engine, log: Clicks, titles: dict[str, str]) -> bool:
     for part in ("\n".join(names).encode(), data.user.tobytes(), data.item.tobytes(), log.sign.tobytes()):
         digest.update(part)
     with engine.begin() as db:
+        alone(db)
         loaded = db.execute(select(loads.c.digest)).scalars().all()
         if digest.digest() in loaded:
             return False

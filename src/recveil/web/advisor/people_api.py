@@ -10,20 +10,23 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
 from recveil.web.advisor import store
+from recveil.web.advisor.guard import network_of
 from recveil.web.advisor.identity import (
     BROWSER,
     Caller,
     Known,
     clear_cookie,
+    cookie_of,
     digest,
     new_token,
+    own_origin,
     same_site,
     set_cookie,
 )
-from recveil.web.advisor.problems import documented, nobody
+from recveil.web.advisor.problems import Problem, documented, nobody
 from recveil.web.advisor.recommending import recommend
 from recveil.web.advisor.studio import Studio
-from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit
+from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write
 
 router = APIRouter(prefix="/api/v1/people", tags=["people"])
 mine = documented(401, 403, 422, 429, 503)
@@ -91,26 +94,68 @@ def studio_of(request: Request) -> Studio:
 async def read(request: Request, caller: Caller, what: Any) -> Any:
     """`what(db, person)` for the holder of the token, in a thread."""
 
+    studio, whose = studio_of(request), network_of(request.scope)
+    if caller.token not in studio.known:
+        studio.strangers.check(whose)
+
     def run() -> Any:
         with store.reading(studio_of(request).engine) as db:
             person = store.person(db, caller.token)
-            if person is None:
-                raise nobody()
-            return person, what(db, person)
+            return None if person is None else (person, what(db, person))
 
-    return await asyncio.to_thread(run)
+    found = await asyncio.to_thread(run)
+    if found is None:
+        studio.strange(caller.token, whose)
+        raise nobody()
+    studio.met(caller.token)
+    return found
 
 
-@router.post("", status_code=201, response_model=Joined, responses=documented(403, 429, 503))
+async def write(request: Request, caller: Caller, wish: Write) -> dict[str, Any]:
+    """The answer to a write of the holder of the token."""
+    studio, whose = studio_of(request), network_of(request.scope)
+    if caller.token not in studio.known:
+        studio.strangers.check(whose)
+    try:
+        made = await studio.write(wish)
+    except Problem as problem:
+        if problem.status == 401:
+            studio.strange(caller.token, whose)
+        raise
+    if not isinstance(wish, Erase):
+        studio.met(caller.token)
+    return made
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=Joined,
+    responses={200: {"model": Joined, "description": "This browser has one already"}, **documented(403, 429, 503)},
+)
 async def join(request: Request, response: Response) -> Any:
-    """A new account: a token that is shown once. Browsers, which send X-Recveil-Request: 1, get it as a cookie too."""
-    if BROWSER in request.headers:
+    """A new account: a token that is shown once. Browsers, which send X-Recveil-Request: 1, get it as a cookie too.
+
+    A browser that brings the cookie of an account gets that one again, so that it never has two.
+    """
+    own_origin(request)
+    browser, cookie = BROWSER in request.headers, cookie_of(request)
+    if browser:
         same_site(request)
+    if browser and cookie:
+        try:
+            person, _ = await read(request, Caller(digest(cookie), cookie), store.click_count)
+        except Problem:
+            pass  # of an account that is gone
+        else:
+            set_cookie(request, response, cookie)
+            response.status_code = 200
+            return {"token": cookie, "created": store.iso(person.created)}
     studio = studio_of(request)
-    studio.accounts.spend(request.client.host if request.client else "")
+    studio.accounts.spend(network_of(request.scope))
     token = new_token()
     made = await studio.write(Join(digest(token)))
-    if BROWSER in request.headers:
+    if browser:
         set_cookie(request, response, token)
     return {"token": token, **made}
 
@@ -129,7 +174,7 @@ async def me(request: Request, response: Response, caller: Known) -> Any:
 @router.put("/me/strategy", response_model=StrategyChoice, responses={**mine, **documented(400, 413)})
 async def choose(request: Request, caller: Known, body: StrategyChoice) -> Any:
     """Set or clear the default strategy."""
-    await studio_of(request).write(Choose(caller.token, body.strategy))
+    await write(request, caller, Choose(caller.token, body.strategy))
     return body
 
 
@@ -149,7 +194,7 @@ async def clicks(request: Request, caller: Known) -> Any:
 async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
     """Click an item. It is acknowledged once it is on the disk."""
     sign = 1 if body.sign == "like" else -1
-    made = await studio_of(request).write(Click(caller.token, item, sign, idempotency_key))
+    made = await write(request, caller, Click(caller.token, item, sign, idempotency_key))
     again = made.pop("again")
     return JSONResponse(made, 200 if again else 201)
 
@@ -157,7 +202,7 @@ async def click(request: Request, caller: Known, item: Item, body: ClickBody, id
 @router.delete("/me/clicks/{item:path}", status_code=204, responses={**mine, **documented(404)})
 async def undo(request: Request, caller: Known, item: Item) -> None:
     """Take a click back."""
-    await studio_of(request).write(Undo(caller.token, item))
+    await write(request, caller, Undo(caller.token, item))
 
 
 @router.get("/me/recommendations", response_model=Recommended, responses=mine)
@@ -180,5 +225,5 @@ async def export(request: Request, caller: Known) -> JSONResponse:
 @router.delete("/me", status_code=204, responses=mine)
 async def erase(request: Request, response: Response, caller: Known) -> None:
     """Erase the account and all that is hers, from the counters too."""
-    await studio_of(request).write(Erase(caller.token))
+    await write(request, caller, Erase(caller.token))
     clear_cookie(request, response)

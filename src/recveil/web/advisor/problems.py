@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -11,6 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
 
 
 class Problem(Exception):  # noqa: N818
@@ -54,20 +57,44 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
-def install(app: FastAPI) -> None:
+def describe(app: FastAPI) -> None:
+    """Let the OpenAPI document hold the schema that its problems refer to."""
+    made = app.openapi
+
+    def document() -> dict[str, Any]:
+        found = made()
+        found["components"]["schemas"][ProblemDocument.__name__] = ProblemDocument.model_json_schema()
+        return found
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def allowed(routes: Sequence[BaseRoute], scope: Scope) -> str:
+    """All methods of the routes that have this path."""
+    found = {"HEAD"}
+    for route in routes:
+        fits, _ = route.matches(scope)
+        if fits is not Match.NONE:
+            found |= getattr(route, "methods", None) or {"GET"}
+    return ", ".join(sorted(found if "GET" in found else found - {"HEAD"}))
+
+
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Handlers for everything that can be raised."""
 
     async def problem(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, Problem)
-        return answer(error.status, error.detail, error.headers)
+        return answer(error.status, error.detail, error.headers)  # type: ignore[attr-defined]
 
-    async def http(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
-        return answer(error.status_code, str(error.detail), dict(error.headers or {}))
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        status: int = error.status_code  # type: ignore[attr-defined]
+        headers = dict(error.headers or {})  # type: ignore[attr-defined]
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers = {name: value for name, value in headers.items() if name.lower() != "allow"}
+            headers["Allow"] = allowed([*app.router.routes, *routes], request.scope)
+        return answer(status, str(error.detail), headers)  # type: ignore[attr-defined]
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
+        first = error.errors()[0]  # type: ignore[attr-defined]
         where = ".".join(str(part) for part in first["loc"])
         return answer(422, f"{where}: {first['msg']}")
 

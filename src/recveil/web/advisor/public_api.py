@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -10,7 +11,9 @@ from pydantic import Field, field_validator
 from recveil.web.advisor.identity import IsAdmin
 from recveil.web.advisor.loading import KEY, TITLE, valid_key, valid_text
 from recveil.web.advisor.people_api import Body, studio_of
-from recveil.web.advisor.problems import documented
+from recveil.web.advisor.problems import AWAY_ERRORS, Problem, documented
+from recveil.web.advisor.publication import Sheet
+from recveil.web.advisor.store import reading
 from recveil.web.advisor.writes import Stock
 
 router = APIRouter(prefix="/api/v1", tags=["public"])
@@ -42,6 +45,11 @@ class Profiles(Body):
     people: int
     min_people: int
     profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
+    version: str
+
+
+class Titles(Body):
+    items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]  # id, title
     version: str
 
 
@@ -79,7 +87,22 @@ async def health() -> Any:
     return Health()
 
 
-@router.get("/items", response_model=Items, responses=documented(422))
+@router.get("/ready", response_model=Health, responses=documented(503))
+async def ready(request: Request) -> Any:
+    """The server answers and its database too."""
+
+    def look() -> None:
+        with reading(studio_of(request).engine) as db:
+            db.exec_driver_sql("SELECT 1")
+
+    try:
+        await asyncio.wait_for(asyncio.to_thread(look), 3)
+    except (*AWAY_ERRORS, TimeoutError):
+        raise Problem(503, "the database is away", {"Retry-After": "2"}) from None
+    return Health()
+
+
+@router.get("/items", response_model=Items, responses=documented(422, 429))
 async def items(
     request: Request,
     query: Annotated[str, Query(max_length=200)] = "",
@@ -88,28 +111,56 @@ async def items(
 ) -> Any:
     """The catalogue by title. A profile is null where fewer than min_people clicked."""
     table = studio_of(request).snapshot
-    total, found = table.search(query, offset, limit)
+    total, found = await asyncio.to_thread(table.search, query, offset, limit)
     return {"total": total, "people": table.people, "min_people": table.min_people, "items": found}
 
 
-@router.get("/profiles", response_model=Profiles, responses={304: {"description": "Not changed"}})
+@router.get("/profiles", response_model=Profiles, responses={304: {"description": "Not changed"}, **documented(429)})
 async def profiles(
     request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The whole public table in one request, so that nobody has to ask about one item."""
-    table = studio_of(request).snapshot
-    headers = {"ETag": f'W/"{table.version}"', "Vary": "Accept-Encoding"}
-    if if_none_match is not None and headers["ETag"] in if_none_match:
+    return _sent(studio_of(request).snapshot.table, if_none_match, accept_encoding)
+
+
+@router.get("/catalogue", response_model=Titles, responses={304: {"description": "Not changed"}, **documented(429)})
+async def catalogue(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """All ids and titles in one request, by title."""
+    return _sent(studio_of(request).snapshot.catalogue, if_none_match, accept_encoding)
+
+
+def _sent(sheet: Sheet, if_none_match: str | None, accept_encoding: str | None) -> Response:
+    headers = {"ETag": f'W/"{sheet.version}"', "Vary": "Accept-Encoding"}
+    known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
+    if "*" in known or f'"{sheet.version}"' in known:
         return Response(status_code=304, headers=headers)
-    packed = accept_encoding is not None and "gzip" in accept_encoding
+    packed = _takes_gzip(accept_encoding or "")
     if packed:
         headers["Content-Encoding"] = "gzip"
-    return Response(table.packed if packed else table.body, media_type="application/json", headers=headers)
+    return Response(sheet.packed if packed else sheet.body, media_type="application/json", headers=headers)
 
 
-@router.put("/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 503), dependencies=[IsAdmin])
+def _takes_gzip(accepted: str) -> bool:
+    weights = {}
+    for part in accepted.lower().split(","):
+        name, _, rest = part.partition(";")
+        given = rest.strip().removeprefix("q=")
+        try:
+            weights[name.strip()] = float(given) if given else 1.0
+        except ValueError:
+            weights[name.strip()] = 0.0
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+@router.put(
+    "/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 429, 503), dependencies=[IsAdmin]
+)
 async def stock(request: Request, body: Catalogue) -> Any:
     """Add items, or give known ones a new title. Admin only."""
     return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))

@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
+from itertools import accumulate
+from re import finditer
 from typing import Any
 
 from sqlalchemy import Engine, func, select, update
@@ -20,6 +25,22 @@ from recveil.web.advisor.schema import clicks, items, people
 from recveil.web.advisor.store import reading
 
 Profile = tuple[int, int]
+_clicking = select(clicks.c.id).where(clicks.c.person == people.c.id).exists()  # an empty account is nobody yet
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A JSON document, ready to be sent."""
+
+    version: str
+    body: bytes
+    packed: bytes  # the same, gzipped
+
+
+def sheet(document: dict[str, Any]) -> Sheet:
+    version = sha256(json.dumps(document).encode()).hexdigest()[:16]
+    body = json.dumps({**document, "version": version}, ensure_ascii=False, separators=(",", ":")).encode()
+    return Sheet(version, body, gzip.compress(body, 6, mtime=0))
 
 
 @dataclass(frozen=True)
@@ -30,14 +51,29 @@ class Snapshot:
     min_people: int
     titles: dict[str, str]  # by item key, in the order of titles
     profiles: dict[str, Profile | None]
-    version: str
-    body: bytes
-    packed: bytes  # the same, gzipped
+    table: Sheet
+    catalogue: Sheet
+
+    @cached_property
+    def folded(self) -> tuple[str, list[int], dict[str, int]]:
+        """All titles in one text for quick search, where each begins in it, and ids."""
+        lines = [" ".join(title.casefold().split("\n")) for title in self.titles.values()]
+        begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        return "\n".join(lines), begins, {key.casefold(): place for place, key in enumerate(self.titles)}
+
+    @cached_property
+    def keys(self) -> list[str]:
+        return list(self.titles)
 
     def search(self, query: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
         """How many items have the words in their title or are so called, and some of them."""
         wanted = query.casefold().strip()
-        found = [key for key, title in self.titles.items() if wanted in title.casefold() or wanted == key.casefold()]
+        found = self.keys
+        if wanted:
+            text, begins, ids = self.folded
+            places = {bisect_right(begins, at.start()) - 1 for at in finditer(re.escape(wanted), text)}
+            places |= {ids[wanted]} if wanted in ids else set()
+            found = [self.keys[place] for place in sorted(places)]
         shown = [
             {"id": key, "title": self.titles[key], "profile": as_document(self.profiles[key])}
             for key in found[offset : offset + limit]
@@ -71,15 +107,13 @@ def snapshot(engine: Engine, min_people: int) -> Snapshot:
         items.c.shown_dislikes,
     )
     with reading(engine) as db:
-        count = db.execute(select(func.count()).select_from(people)).scalar_one()
+        count = db.execute(select(func.count()).select_from(people).where(_clicking)).scalar_one()
         found = db.execute(select(*columns)).all()
     rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
     profiles = {
         key: (likes, dislikes) if min(true, likes + dislikes) >= min_people else None
         for key, _, true, likes, dislikes in rows
     }
-    table = {"people": count, "min_people": min_people, "profiles": profiles}
-    version = sha256(json.dumps(table).encode()).hexdigest()[:16]
-    body = json.dumps({**table, "version": version}, ensure_ascii=False, separators=(",", ":")).encode()
     titles = {row[0]: row[1] for row in rows}
-    return Snapshot(count, min_people, titles, profiles, version, body, gzip.compress(body, 6, mtime=0))
+    table = sheet({"people": count, "min_people": min_people, "profiles": profiles})
+    return Snapshot(count, min_people, titles, profiles, table, sheet({"items": list(titles.items())}))

@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Connection,
     Engine,
     ForeignKey,
     Integer,
@@ -25,6 +26,8 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
+
+from recveil.errors import RecveilError
 
 metadata = MetaData(
     naming_convention={
@@ -43,7 +46,7 @@ people = Table(
     Column("id", Serial, primary_key=True),
     Column("token", LargeBinary(32), unique=True),
     Column("created", BigInteger, nullable=False),  # all times are whole seconds since 1970
-    Column("seen", BigInteger, nullable=False),
+    Column("seen", BigInteger, nullable=False, index=True),
     Column("strategy", String(8)),
     sqlite_autoincrement=True,
 )
@@ -80,7 +83,7 @@ keys = Table(
     Column("person", ForeignKey("people.id"), primary_key=True),
     Column("key", LargeBinary(32), primary_key=True),
     Column("request", LargeBinary(32), nullable=False),
-    Column("at", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False, index=True),
 )
 
 loads = Table(
@@ -95,10 +98,23 @@ def upgrade(engine: Engine) -> None:
     """Bring the database to the newest schema; nothing happens where it is there already."""
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     with engine.begin() as connection:
+        alone(connection)
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError:
+            raise RecveilError(
+                "this database was made by a newer recveil: start that one, or name another with --database"
+            ) from None
+
+
+def alone(connection: Connection) -> None:
+    """Until the transaction ends nobody else sets up or fills this database. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263)")

@@ -20,6 +20,8 @@ from sqlalchemy.engine import URL, make_url
 from recveil.errors import RecveilError
 from recveil.web.advisor.schema import clicks, items, keys, people, upgrade
 
+ATTEMPTS = 10
+FAR = 200  # days between the newest visit and the clock, beyond which the clock is asked about
 BUSY = 5.0  # seconds that a writer waits for another process
 LOG_PAGES = 50_000  # 200 MB: the log never grows beyond, even where `checkpoint` does not keep up
 DAY = 86_400
@@ -50,12 +52,17 @@ def iso(seconds: int) -> str:
 def open_store(database: str) -> Engine:
     """The database at this URL (or SQLite file), with the newest schema."""
     engine = connect(database)
-    try:
-        upgrade(engine)
-    except sa.exc.OperationalError as error:
-        reason = str(error.orig).strip().partition("\n")[0]
-        raise RecveilError(f"the database cannot be opened: {reason}") from None
-    return engine
+    for attempt in range(ATTEMPTS):
+        try:
+            upgrade(engine)
+            return engine
+        except sa.exc.DatabaseError as error:
+            reason = str(error.orig).strip().partition("\n")[0]
+            if "locked" not in reason or attempt == ATTEMPTS - 1:  # another server is just setting it up
+                engine.dispose()
+                raise RecveilError(f"the database cannot be opened: {reason}") from None
+            time.sleep(0.5)
+    raise RuntimeError("unreachable")
 
 
 def connect(database: str) -> Engine:
@@ -110,6 +117,20 @@ def _begin(connection: sa.Connection) -> None:
 def reading(engine: Engine) -> sa.Connection:
     """A connection to read from; on SQLite it waits for no writer and keeps none waiting."""
     return engine.connect().execution_options(reads=True)
+
+
+def check_clock(engine: Engine) -> None:
+    """Refuse a clock that is far from the newest visit: a year ahead, everybody would be erased as long gone."""
+    with reading(engine) as db:
+        newest = db.execute(select(func.max(people.c.seen))).scalar_one()
+    if newest is None:
+        return
+    days = (now() - newest) / DAY
+    if days > FAR or days < -1:
+        raise RecveilError(
+            f"the clock says {iso(now())[:10]}, and the newest visit was on {iso(newest)[:10]}: set the clock, "
+            "or start once with --trust-clock if it is right"
+        )
 
 
 # --- reading --------------------------------------------------------------------------------------------------

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,16 +17,18 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from recveil.web.advisor.applying import apply
 from recveil.web.advisor.group import GroupCommit
-from recveil.web.advisor.limits import RateLimit
+from recveil.web.advisor.limits import REMEMBERED, RateLimit
 from recveil.web.advisor.publication import Snapshot, publish, snapshot
 from recveil.web.advisor.recommending import Model, fit
 from recveil.web.advisor.store import DAY, checkpoint
-from recveil.web.advisor.writes import Forget, Stock, Write, apply
+from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
 
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
+UPKEEP = 3600.0  # seconds between looks for what has had its time
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,10 @@ class Settings:
     min_people: int = 5
     publish_every: float = 60.0  # seconds
     rate: float = 20.0  # requests a second for each person, in the long run
-    accounts: int = 60  # an hour from each address
+    accounts: int = 60  # an hour from each network
+    reads: float = 50.0  # requests a second for public things from each network, in the long run
     admin: bytes | None = None  # the hash of the admin token; without it nobody is admin
+    sites: tuple[str, ...] = ()  # names under which the server may be asked, beside localhost and addresses
 
 
 @dataclass
@@ -44,18 +51,36 @@ class Studio:
     snapshot: Snapshot
     model: Model | None = None
     stale: bool = True  # clicks have arrived since the model was fitted
-    requests: RateLimit = field(init=False)
-    accounts: RateLimit = field(init=False)
+    requests: RateLimit = field(init=False)  # of those who hold a token
+    accounts: RateLimit = field(init=False)  # made from a network
+    reads: RateLimit = field(init=False)  # of public things, by a network
+    strangers: RateLimit = field(init=False)  # tokens that were nobody's, by a network
+    known: OrderedDict[bytes, None] = field(default_factory=OrderedDict)  # tokens that were good a moment ago
     commit: GroupCommit = field(init=False)
+    started: float = field(default_factory=lambda: time.time() - monotonic())
 
     def __post_init__(self) -> None:
         self.requests = RateLimit(self.settings.rate, int(3 * self.settings.rate) + 1)
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
+        self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
+        self.strangers = RateLimit(1.0, 60)
         self.commit = GroupCommit(partial(apply, self.engine))
 
     @property
     def admin(self) -> bytes | None:
         return self.settings.admin
+
+    def met(self, token: bytes) -> None:
+        """This token is somebody's: she is no stranger, wherever she asks from."""
+        self.known[token] = None
+        self.known.move_to_end(token)
+        if len(self.known) > REMEMBERED:
+            self.known.popitem(last=False)
+
+    def strange(self, token: bytes, whose: str) -> None:
+        """This token is nobody's (any more); a network has so many guesses."""
+        self.known.pop(token, None)
+        self.strangers.spend(whose)
 
     async def write(self, write: Write) -> dict[str, Any]:
         """The answer to a write, once it is on the disk."""
@@ -82,6 +107,20 @@ class Studio:
                 raise
         return monotonic() - begin
 
+    async def forget(self) -> None:
+        """Erase what has had its time, a little at a time; nothing at all where the clock has jumped."""
+        if abs(time.time() - monotonic() - self.started) > DAY:
+            log.warning("the clock has jumped by more than a day since the start: nothing is forgotten")
+            return
+        while (await self.commit(Forget()))["people"]:
+            pass
+
+    # --- work in the background ------------------------------------------------------------------------------------
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        """What runs beside the server. Each has a loop of its own: one that fails keeps no other waiting."""
+        return [self.keep_small(), self.keep_learned(), self.keep_fresh(), self.keep_forgetting()]
+
     async def keep_small(self) -> None:
         """Empty SQLite's log every second, so that no click has to wait for it."""
         while self.engine.dialect.name == "sqlite":
@@ -90,20 +129,28 @@ class Studio:
                 await asyncio.to_thread(checkpoint, self.engine)
 
     async def keep_fresh(self) -> None:
-        """Forget, learn and publish again and again; what goes wrong waits for the next turn."""
-        rested = forget = 0.0  # moments at which it is time again
         while True:
-            try:
-                if monotonic() >= forget:
-                    await self.commit(Forget())
-                    forget = monotonic() + DAY
-                if monotonic() >= rested:
-                    rested = monotonic() + RESTS * await self.relearn()
-                await asyncio.sleep(self.settings.publish_every)
-                await self.refresh()
-            except Exception as error:  # the database is away, as a rule
-                log.warning("work in the background failed: %s", type(error).__name__)
-                await asyncio.sleep(1)
+            await asyncio.sleep(self.settings.publish_every)
+            await _guarded("publishing", self.refresh)
+
+    async def keep_learned(self) -> None:
+        while True:
+            took = await _guarded("learning", self.relearn)
+            await asyncio.sleep(max(self.settings.publish_every, RESTS * (took or 0.0)))
+
+    async def keep_forgetting(self) -> None:
+        while True:
+            await _guarded("forgetting", self.forget)
+            await asyncio.sleep(UPKEEP)
+
+
+async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
+    """Do it; what goes wrong is said and waits for the next turn."""
+    try:
+        return await act()
+    except Exception as error:  # the database is away, as a rule
+        log.warning("%s failed: %s", name, type(error).__name__)
+        return None
 
 
 def open_studio(engine: Engine, settings: Settings) -> Studio:

@@ -48,7 +48,13 @@ function say(text, name, act, fault = false) {
   const button = name && make("button", { type: "button", onclick: act }, name);
   find("status").replaceChildren(...[text, button].filter(Boolean));
   clearTimeout(leaving);
-  if (!fault) leaving = setTimeout(() => find("status").matches(":hover, :focus-within") || say(""), STAY);
+  if (!fault && text) leaving = setTimeout(leave, STAY);
+}
+
+/** It stays while it is pointed at or has the focus, and a little longer. */
+function leave() {
+  if (find("status").matches(":hover, :focus-within")) leaving = setTimeout(leave, STAY / 5);
+  else say("");
 }
 
 // --- what is done -----------------------------------------------------------------------------------------------

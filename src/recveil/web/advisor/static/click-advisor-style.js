@@ -30,6 +30,8 @@ button:hover { border-color: currentColor; }
 .choice { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .like:hover .face { color: var(--green); }
 .dislike:hover .face { color: var(--red); }
+.said:focus { outline: none; }
+.said:focus-visible { outline: 2.5px solid var(--blue); }
 .said { display: inline-flex; align-items: center; gap: .45em; }
 .quiet { border-color: transparent; padding-inline: .5rem; text-decoration: underline; text-underline-offset: .2em; }
 .note { max-width: 32rem; font-size: .875rem; }
@@ -105,12 +107,16 @@ h2 span { color: var(--muted); font-weight: 550; }
     border-radius: 18px 18px 0 0; border-width: 1px 0 0;
   }
   dialog[open] { gap: .8rem; grid-template: "question" "summary" "where" "effects" "actions" / minmax(0, 1fr); }
-  .where { width: min(100%, 17.5rem); margin-inline: auto; }
+  .where { width: min(100%, 18.5rem); margin-inline: auto; }
   .zones text { font-size: 14px; }
   .zones .name { font-size: 15px; }
   .actions { margin-inline: -1.1rem; padding: .7rem 1.1rem max(.8rem, env(safe-area-inset-bottom)); }
   .actions button { flex: 1 1 auto; padding-inline: .7rem; }
   .why { order: 0; flex-basis: 100%; }
+}
+@media (max-height: 30rem) { /* a small window, or a large zoom: the buttons must not cover what they are about */
+  .actions { position: static; }
+  dialog { max-height: 100dvh; }
 }
 @media (prefers-reduced-motion: no-preference) {
   .mark, .ring { transition: transform .45s cubic-bezier(.3, .8, .3, 1); }

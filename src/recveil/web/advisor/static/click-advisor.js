@@ -87,7 +87,7 @@ export class ClickAdvisor extends HTMLElement {
       );
     const offer = (sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), capital(VERBS[sign]));
     const said = [
-      make("span", { class: "said" }, face(value === "like" ? 1 : -1), `You ${value} it`),
+      make("span", { class: "said", tabindex: "-1" }, face(value === "like" ? 1 : -1), `You ${value} it`),
       button("quiet", () => this.#tell("advised-undo"), "Undo"),
     ];
     const shown = value ? said : [offer(1), offer(-1)];
@@ -95,7 +95,8 @@ export class ClickAdvisor extends HTMLElement {
       make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...shown),
       make("p", { class: "note", role: "status" }, ...note),
     );
-    if (focused) this.shadowRoot.querySelector("button").focus();
+    // After a click the focus rests on what she said, not on Undo: a second Enter must not take it back.
+    if (focused) this.shadowRoot.querySelector(".said, button").focus();
   }
 
   // --- the advice -----------------------------------------------------------------------------------------------

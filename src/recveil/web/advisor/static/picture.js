@@ -9,7 +9,7 @@
 import { make } from "./dom.js";
 import { VERBS, ZONE_NAMES } from "./words.js";
 
-const [WIDTH, HEIGHT, MIDDLE, HALF, TOP, TIP] = [336, 296, 150, 144, 24, 268];
+const [WIDTH, HEIGHT, MIDDLE, HALF, TOP, TIP, MARGIN] = [336, 296, 150, 144, 24, 268, 14]; // margin: large text
 const place = (t, p) => [MIDDLE + t * Math.sqrt(p) * HALF, TIP - Math.sqrt(p) * (TIP - TOP)];
 const at = (t, p) => place(t, p).map((v) => v.toFixed(1)).join(" ");
 const path = (...points) => `M${points.map(([t, p]) => at(t, p)).join("L")}Z`;
@@ -53,7 +53,7 @@ export function zonePicture() {
   const ring = make("circle", { r: 5.5 });
   const drawing = make(
     "svg",
-    { class: "zones", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" },
+    { class: "zones", viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${HEIGHT}`, role: "img" },
     ...regions,
     ...ticks,
     ...names,

@@ -2,7 +2,6 @@
 
 const API = "/api/v1";
 const ACCOUNT = "recveil-account"; // in this browser's storage: whether it has made an account
-const PAGE = 1000;
 
 /** What went wrong, in a sentence for her; status 0 is no answer, and what is passing may be tried again. */
 export class Problem extends Error {
@@ -34,23 +33,29 @@ async function request(method, path, { body, headers } = {}) {
 
 export const hasAccount = () => localStorage.getItem(ACCOUNT) !== null;
 
-/** An account is made at her first confirmed click or choice: who only looks around leaves no trace. */
-async function account() {
+/**
+ * An account is made at her first confirmed click or choice: who only looks around leaves no trace. Two quick clicks
+ * wait for the same answer, and pages of one browser for each other, so that there is one account.
+ */
+let joining = null;
+function account() {
+  joining ??= alone(join).finally(() => {
+    joining = null;
+  });
+  return joining;
+}
+
+async function join() {
   if (hasAccount()) return;
   await request("POST", "/people");
   localStorage.setItem(ACCOUNT, "yes");
 }
 
-/** The whole catalogue, in pages: she searches it on her device. Returns a Map of ids to titles. */
-export async function catalogue() {
-  const titles = new Map();
-  for (let [offset, total] = [0, 1]; offset < total; offset += PAGE) {
-    const page = await request("GET", `/items?offset=${offset}&limit=${PAGE}`);
-    for (const { id, title } of page.items) titles.set(id, title);
-    total = page.total;
-  }
-  return titles;
-}
+/** Locks are for secure contexts: https, and this machine. */
+const alone = (act) => (navigator.locks ? navigator.locks.request(ACCOUNT, act) : act());
+
+/** The whole catalogue at once: she searches it on her device. Returns a Map of ids to titles, in order of titles. */
+export const catalogue = async () => new Map((await request("GET", "/catalogue")).items);
 
 const clickPath = (item) => `/people/me/clicks/${encodeURIComponent(item)}`;
 
