@@ -23,13 +23,13 @@ LEAST_SPREAD = 0.05  # of a person's ratings; whoever rates all alike is not blo
 
 @njit(cache=True)
 def first_ratings(
-    item: Codes, rating: Floats, begin: int, end: int, keep: Codes, seen: Ints, mark: int, place: Ints, y: Floats
+    item: Codes, rating: Floats, begin: int, end: int, seen: Ints, mark: int, place: Ints, y: Floats
 ) -> Any:
-    """A person's kept items and her first rating of each; how many there are."""
+    """A person's different items and her first rating of each; how many there are."""
     s = 0
     for at in range(begin, end):
-        p = keep[item[at]]
-        if p >= 0 and seen[p] != mark:
+        p = item[at]
+        if seen[p] != mark:
             seen[p] = mark
             place[s] = p
             y[s] = rating[at]
@@ -69,12 +69,12 @@ def bound(v: Ints, n: int, unit: int) -> None:
 
 
 @njit(cache=True)
-def count_effects(starts: Ints, item: Codes, rating: Floats, keep: Codes, n: int, unit: int) -> tuple[Ints, Ints]:
+def count_effects(starts: Ints, item: Codes, rating: Floats, n: int, unit: int) -> tuple[Ints, Ints]:
     """For each of n items: how many have it, and how far above their own mean they rate it, in their own spread."""
     have, like = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     seen, place, z, v = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, np.int64)
     for u in range(len(starts) - 1):
-        s = first_ratings(item, rating, starts[u], starts[u + 1], keep, seen, u, place, z)
+        s = first_ratings(item, rating, starts[u], starts[u + 1], seen, u, place, z)
         if s == 0:
             continue
         standardise(z, s)
@@ -91,7 +91,7 @@ def count_effects(starts: Ints, item: Codes, rating: Floats, keep: Codes, n: int
 
 @njit(cache=True)
 def count_rest(
-    starts: Ints, item: Codes, rating: Floats, keep: Codes, effect: Floats, level_of: Any, unit: int
+    starts: Ints, item: Codes, rating: Floats, effect: Floats, level_of: Any, unit: int
 ) -> tuple[Ints, Ints, Ints]:
     """What the effects of items leave (sums for each), levels, and profiles.
 
@@ -105,7 +105,7 @@ def count_rest(
     seen, place, z, v = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, np.int64)
     tally = np.empty(len(levels) + 1, dtype=np.int64)
     for u in range(len(starts) - 1):
-        s = first_ratings(item, rating, starts[u], starts[u + 1], keep, seen, u, place, z)
+        s = first_ratings(item, rating, starts[u], starts[u + 1], seen, u, place, z)
         if s == 0:
             continue
         tally[:] = 0
@@ -137,7 +137,7 @@ def left_over(z: Floats, s: int, place: Ints, effect: Floats) -> Any:
 
 @njit(cache=True)
 def count_products(
-    starts: Ints, item: Codes, rating: Floats, keep: Codes, effect: Floats, among: Codes, m: int, unit: int
+    starts: Ints, item: Codes, rating: Floats, effect: Floats, among: Codes, m: int, unit: int
 ) -> Ints:
     """Products of what is left of two ratings, for pairs of the m items that `among` numbers: the upper triangle."""
     n = len(effect)
@@ -145,7 +145,7 @@ def count_products(
     seen, place, z = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     where, x, v = np.empty(m, dtype=np.int64), np.empty(m), np.empty(max(m * (m - 1) // 2, 1), dtype=np.int64)
     for u in range(len(starts) - 1):
-        s = first_ratings(item, rating, starts[u], starts[u + 1], keep, seen, u, place, z)
+        s = first_ratings(item, rating, starts[u], starts[u + 1], seen, u, place, z)
         if s < 2:
             continue
         left_over(z, s, place, effect)
@@ -175,7 +175,7 @@ def count_products(
 
 @njit(cache=True)
 def count_loadings(
-    starts: Ints, item: Codes, rating: Floats, keep: Codes, effect: Floats, phi: Floats, weighted: bool, unit: int
+    starts: Ints, item: Codes, rating: Floats, effect: Floats, phi: Floats, weighted: bool, unit: int
 ) -> Ints:
     """For each item and direction: where people stand who have it, told by their other items; one row an item.
 
@@ -186,7 +186,7 @@ def count_loadings(
     seen, place, z = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     v, total, p = np.empty(n * d, dtype=np.int64), np.empty(d), np.empty(d)
     for u in range(len(starts) - 1):
-        s = first_ratings(item, rating, starts[u], starts[u + 1], keep, seen, u, place, z)
+        s = first_ratings(item, rating, starts[u], starts[u + 1], seen, u, place, z)
         if s < 2:
             continue
         if weighted:
@@ -217,11 +217,10 @@ def count_loadings(
 def profiles_of(starts: Ints, item: Codes, rating: Floats, effect: Floats) -> Floats:
     """Everybody's height and spread, once the items' effects are taken out: one row a person."""
     n = len(effect)
-    keep = np.arange(n).astype(np.int32)
     seen, place, z = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     found = np.zeros((len(starts) - 1, 2))
     for u in range(len(starts) - 1):
-        s = first_ratings(item, rating, starts[u], starts[u + 1], keep, seen, u, place, z)
+        s = first_ratings(item, rating, starts[u], starts[u + 1], seen, u, place, z)
         if s > 0:
             found[u, 0], found[u, 1] = left_over(z, s, place, effect)
     return found

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import draw, gaussian
+from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.kernels.baskets import count_pairs
@@ -27,8 +28,10 @@ from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, populari
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, LENGTHS, SPREADS
 from recveil.mechanisms.dp_ratings.scale import Scale, scale
 from recveil.randomness import Source
+from recveil.views.contributions import at_most
 
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 UNIT = 2**16  # the L2 norm of one person in integer tables
@@ -37,7 +40,8 @@ SHARES = {  # of the budget, in thousandths
     "rest": 120, "pairs": 220, "products": 80, "lengths": 20, "profiles": 15, "levels": 5,
     "loadings": 150, "tastes": 120,
 }  # fmt: skip
-MOST_PAIRED, FEWEST_PAIRED, TOP = 4096, 10, 100
+MOST_PAIRED, FEWEST_ITEMS, TOP = 4096, 10, 100
+MOST_OF_ONE = 500  # items with which one person counts in the first round where items are selected
 
 
 class Sums(dict[str, Any]):
@@ -75,70 +79,82 @@ class DpRatings(Synthesis):
         """The public scale."""
         return scale(self.scale)
 
-    def variances(self) -> dict[str, int]:
+    def selects(self, public: Public) -> tuple[str, ...]:
+        return () if public.catalogue else ("items",)
+
+    def selection_delta(self, public: Public) -> float:
+        """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
+        return self.delta / 2 if self.selects(public) else 0.0
+
+    def variances(self, public: Public) -> dict[str, int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
-        rho = rho_of(self.epsilon, self.delta)
+        rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         found = {name: variance(UNIT, share / 1000 * rho) for name, share in SHARES.items()}
         if max(found.values()) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
 
-    def sigmas(self) -> dict[str, float]:
+    def sigmas(self, public: Public) -> dict[str, float]:
         """Deviations of the noise in units of one person."""
-        return {name: float(np.sqrt(v)) / UNIT for name, v in self.variances().items()}
+        return {name: float(np.sqrt(v)) / UNIT for name, v in self.variances(public).items()}
 
-    def rho(self) -> float:
+    def rho(self, public: Public) -> float:
         """What the noise actually costs, as zCDP."""
-        return sum(UNIT**2 / (2 * v) for v in self.variances().values())
+        return sum(UNIT**2 / (2 * v) for v in self.variances(public).values())
 
-    def spent(self) -> float:
+    def spent(self, public: Public) -> float:
         """The same as epsilon; never above the one asked for."""
-        return epsilon_of(self.rho(), self.delta)
+        return epsilon_of(self.rho(public), self.delta - self.selection_delta(public))
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Sums:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Sums:
+        if not published and self.selects(public):
+            chunk = at_most(chunk, MOST_OF_ONE)
         if chunk.rating is None:
             raise ValueError("rows without ratings")
-        n = chunk.n_items
-        keep = np.arange(n, dtype=np.int32)
-        rows = (chunk.starts(), chunk.item, self.levels.inside(chunk.rating), keep)
+        rows = (chunk.starts(), chunk.item, self.levels.inside(chunk.rating))
         if not published:
-            have, like = count_effects(*rows, n, UNIT)
+            have, like = count_effects(*rows, chunk.n_items, UNIT)
             return Sums(have=have, like=like)
         effect = published[0]["effect"]
         if len(published) == 1:
-            paired, top = self.paired(published), self.top(published)
-            classes = (self.levels.ends, HEIGHTS, SPREADS)
-            rest, levels, profiles = count_rest(*rows, effect, classes, UNIT)
-            among = _places(paired, n)
-            squares = UNIT**2, UNIT**2, UNIT
-            pairs, lengths, _ = count_pairs(rows[0], rows[1], among, len(paired), LENGTHS, *squares, False)
-            products = count_products(*rows, effect, _places(top, n), len(top), UNIT)
-            return Sums(
-                rest=rest, pairs=pairs, products=products, lengths=lengths, profiles=profiles, levels=levels
-            )  # fmt: skip
+            return self._second(rows, effect, self.paired(published, public), self.top(published))
         phi, psi = published[1]["phi"], published[1]["psi"]
         return Sums(
             loadings=count_loadings(*rows, effect, phi, True, UNIT).ravel(),
             tastes=count_loadings(*rows, effect, psi, False, UNIT).ravel(),
         )
 
-    def publish(self, counts: Sums, published: tuple[Any, ...], source: Source) -> dict[str, NDArray[Any]]:
-        variances = self.variances()
-        noisy: dict[str, NDArray[Any]] = {
-            name: table + draw(gaussian(variances[name]), len(table), source.derive(name))
-            for name, table in counts.items()
-        }
-        return noisy | self._learned((*published, noisy))
+    def _second(self, rows: tuple[Ints, Codes, Floats], effect: Floats, paired: Ints, top: Ints) -> Sums:
+        among, squares = places(paired, len(effect)), (UNIT**2, UNIT**2, UNIT)
+        rest, levels, profiles = count_rest(*rows, effect, (self.levels.ends, HEIGHTS, SPREADS), UNIT)
+        pairs, lengths, _ = count_pairs(*rows[:2], among, len(paired), LENGTHS, *squares, False)
+        products = count_products(*rows, effect, places(top, len(effect)), len(top), UNIT)
+        return Sums(rest=rest, pairs=pairs, products=products, lengths=lengths, profiles=profiles, levels=levels)
 
-    def _learned(self, published: tuple[Any, ...]) -> dict[str, Floats]:
+    def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+        laws = {name: gaussian(v) for name, v in self.variances(public).items()}
+        found: dict[str, Any] = {}
+        if not published and self.selects(public):
+            above = threshold(laws["have"], self.selection_delta(public), UNIT, MOST_OF_ONE)
+            chosen = select("items", counts["have"], laws["have"], above, MOST_PAIRED, source.derive("have"))
+            counts = Sums(like=counts["like"][chosen.codes])
+            found["have"] = chosen
+        for name, table in counts.items():
+            found[name] = table + draw(laws[name], len(table), source.derive(name))
+        return found | self._learned((*published, found), public)
+
+    def _learned(self, published: tuple[Any, ...], public: Public) -> dict[str, Floats]:
         """What the next round must know: a function of noisy tables alone."""
-        sigma = self.sigmas()
-        have = popularity(published[0]["have"] / UNIT, sigma["have"])
+        sigma, first = self.sigmas(public), published[0]["have"]
+        noisy = (first.values if isinstance(first, Selected) else first) / UNIT
+        if len(noisy) < FEWEST_ITEMS:
+            raise RecveilError(self._too_few(len(noisy), public))
+        have = popularity(noisy, sigma["have"])
         if len(published) == 1:
             found = effects(have, published[0]["like"] / UNIT, sigma["like"])
             return {"effect": np.clip(found, -MOST_EFFECT, MOST_EFFECT)}
         if len(published) == 2:
-            paired, top = self.paired(published), self.top(published)
+            paired, top = self.paired(published, public), self.top(published)
             G = square(published[1]["pairs"] / UNIT, len(paired))
             R = square(published[1]["products"] / UNIT, len(top))
             psi = tastes(G, paired, have, sigma["pairs"])
@@ -146,47 +162,74 @@ class DpRatings(Synthesis):
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
         return {}
 
-    def paired(self, published: tuple[Any, ...]) -> Ints:
-        """The items whose pairs are counted: those that stand out of the noise."""
-        have, sigma = published[0]["have"] / UNIT, self.sigmas()["have"]
-        above = int((have > 2 * sigma).sum())
-        number = min(max(above, FEWEST_PAIRED), MOST_PAIRED, len(have))
+    def _too_few(self, n: int, public: Public) -> str:
+        if public.catalogue:
+            return f"{self.name}: the catalogue has {n} items, and {FEWEST_ITEMS} are needed"
+        return (
+            f"{self.name}: only {n} items stand out of the noise at epsilon {self.epsilon:g}, and {FEWEST_ITEMS} are "
+            "needed: more people, a larger epsilon, or a public list of items (--catalogue) would help"
+        )
+
+    def paired(self, published: tuple[Any, ...], public: Public) -> Ints:
+        """The items whose pairs are counted: those selected, or those of the catalogue that stand out of the noise."""
+        have = published[0]["have"]
+        if self.selects(public):
+            return np.arange(len(have))
+        above = int((have > 2 * np.sqrt(self.variances(public)["have"])).sum())
+        number = min(max(above, FEWEST_ITEMS), MOST_PAIRED)
         return np.sort(np.argsort(-have, kind="stable")[:number])
 
     def top(self, published: tuple[Any, ...]) -> Ints:
         """The most frequent items, the products of whose ratings are counted."""
         return np.sort(np.argsort(-published[0]["have"], kind="stable")[:TOP])
 
-    def tables(self, published: tuple[Any, ...]) -> Tables:
+    def tables(self, published: tuple[Any, ...], public: Public) -> Tables:
         """The published statistics in units of one person, with the deviations of their noise."""
-        noisy = {name: table / UNIT for tables in published for name, table in tables.items() if name in SHARES}
-        learned = {name: table for tables in published for name, table in tables.items() if name not in SHARES}
-        return Tables(noisy, self.sigmas(), **learned, paired=self.paired(published), scale=self.levels)
+        every = {name: table for tables in published for name, table in tables.items()}
+        return Tables(
+            {name: every[name] / UNIT for name in SHARES},
+            self.sigmas(public),
+            every["effect"],
+            every["phi"],
+            every["psi"],
+            self.paired(published, public),
+            self.levels,
+        )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
-        return draw_people(self.tables(published), public, None if self.k == "auto" else int(self.k), source)
+        return draw_people(self.tables(published, public), public, None if self.k == "auto" else int(self.k), source)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
-        known = "the catalogue of items" if public.catalogue else "the set of observed items, taken as the catalogue"
+        known = "the catalogue of items and the scale of ratings" if public.catalogue else "the scale of ratings"
+        verb = "are" if public.catalogue else "is"
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} and the scale of ratings are public.",
+            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} {verb} public.",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
-            rho=self.rho(),
+            rho=self.rho(public),
+            rho_fails=self.selection_delta(public),
             unit=unit,
             neighbours=f"add or remove one {unit} with everything she did",
-            given=f"{known} and the scale of ratings",
+            given=known,
             proof="docs/guarantees/dp_ratings.md",
         )
 
     def card(self) -> str:
-        return "TODO"
+        return (
+            "No row of this release was ever a row of the data. Noisy tables were made of how many people have an item, "
+            "how they rate it above their own mean, which items go together, how ratings of two items go together, how "
+            "many items people have and how they use the scale; every person counts at most as much as any other in "
+            "each of them. New people and their ratings were drawn from these tables alone. The files in tables/ hold "
+            "what the noisy tables lead one to expect of items. Heavy raters weigh less than in the data, differences "
+            "between people are smaller, so that errors of rating predictors are not those of the data though their "
+            "order tends to be; times, and anything beyond pairs of items, are not reproduced."
+        )
 
 
-def _places(chosen: Ints, n: int) -> NDArray[np.int32]:
+def places(chosen: Ints, n: int) -> Codes:
     """Where each code stands among the chosen ones; -1: not among them."""
     place = np.full(n, -1, dtype=np.int32)
     place[chosen] = np.arange(len(chosen), dtype=np.int32)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from recveil.kernels.baskets import Table, swap_items
-from recveil.kernels.rating_draws import race
+from recveil.kernels.rating_draws import race, swap
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs
-from recveil.mechanisms.dp_streams.drawing import Pairs, cumulated, cumulated_rows, pair_counts
+from recveil.mechanisms.dp_streams.drawing import cumulated
 from recveil.randomness import Source
 
 Floats = NDArray[np.float64]
@@ -24,16 +24,23 @@ def draw_baskets(expected: ExpectedPairs, M: Floats, sizes: Ints, source: Source
     starts = np.append(0, np.cumsum(sizes))
     q = np.maximum(expected.q, 1e-9 * max(float(expected.q.max()), 1e-9))
     item: NDArray[np.int32] = race(source.derive("race").key(), starts, q, expected.taste)
-    table = Table(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
-    pairs = Pairs(table, M.ravel(), M.sum(1))
-    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
+    strength = M.sum(1)
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
-    wanted = (sizes * (sizes - 1) * weight).sum() / max(float(pairs.strength.sum()), 1e-12)
-    target = (pairs.weight * wanted).astype(np.float32)
-    excess = pair_counts(starts, item, weight, table) - target
-    softness = _SOFTNESS * float(weight.mean())
-    swap_items(source.derive("swap").key(), starts, item, excess, target, first, rows, table, softness, SWEEPS)
+    target = M * ((sizes * (sizes - 1) * weight).sum() / max(float(strength.sum()), 1e-12))
+    error = np.empty((*M.shape, 2), dtype=np.float32)
+    error[:, :, 0] = pair_counts(starts, item, weight, len(M)) - target
+    error[:, :, 1] = 1 / (target + _SOFTNESS * float(weight.mean()))
+    swap(source.derive("swap").key(), starts, item, error, cumulated(strength[None])[0], cumulated(M), SWEEPS)
     return item
+
+
+def pair_counts(starts: Ints, item: NDArray[np.int32], weight: Floats, m: int) -> Floats:
+    """The sum over baskets of their pairs, each with its weight; no item with itself."""
+    user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    X = sparse.csr_array((np.sqrt(weight)[user], (user, item)), shape=(len(starts) - 1, m))
+    counts: Floats = (X.T @ X).toarray()
+    np.fill_diagonal(counts, 0.0)
+    return counts
 
 
 def add_rare(

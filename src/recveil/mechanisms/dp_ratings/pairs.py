@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 
 _FLOOR = 0.02  # of what popularity alone would give
 _MOST_FOR_RANK = 2048
+_SMALL, _MOST_RANK = 300, 24
 _FILLS = 10
 _MOST_TASTE = 4.0  # squared length of an item's vector of taste
 
@@ -37,7 +38,7 @@ def expected_pairs(G: Floats, tastes: Floats, sigma: float) -> ExpectedPairs:
     if len(G) <= _MOST_FOR_RANK:
         rest = G - prior
         np.fill_diagonal(rest, 0.0)
-        prior += denoise.low_rank(rest, sigma)
+        prior += _standing_out(rest, sigma)
     prior = np.maximum(prior, _FLOOR * np.outer(q, q))
     np.fill_diagonal(prior, 0.0)
     u = factor / np.maximum(q, 1e-9)[:, None]
@@ -54,6 +55,22 @@ def shrunk_pairs(G: Floats, expected: ExpectedPairs, sigma: float, power: float)
     M[above] = found
     M += M.T
     return M
+
+
+def _standing_out(R: Floats, sigma: float) -> Floats:
+    """`denoise.low_rank`, of a large table from its few largest directions alone."""
+    if len(R) <= _SMALL:
+        return denoise.low_rank(R, sigma)
+    from scipy.sparse.linalg import eigsh
+
+    values, vectors = eigsh(R, k=_MOST_RANK, which="LM", v0=np.cos(np.arange(len(R))), tol=1e-6)
+    edge = 2 * sigma * np.sqrt(len(R))
+    kept = np.abs(values) > edge
+    true = (np.abs(values[kept]) + np.sqrt(values[kept] ** 2 - edge**2)) / 2
+    true -= (edge / 2) ** 2 / true  # as much as noise adds to it
+    found = (vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)
 
 
 def _factor(E: Floats, basis: Floats) -> Floats:

@@ -96,12 +96,11 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
 def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Model]:
     """The value of every row on the inner scale, and the model that gave it."""
     model = Model(told.effect, _START * told.loading)
-    keep = np.arange(len(told.have), dtype=np.int32)
     value = draw_ratings(rows, model, told)
     for _ in range(ROUNDS):
-        model = corrected(rows, value, model, told, keep)
+        model = corrected(rows, value, model, told)
         value = draw_ratings(rows, model, told)
-    have, C = _drawn_loadings(rows, value, told, keep)
+    have, C = _drawn_loadings(rows, value, told)
     wanted = have[:, None] * told.loading
     if (C * wanted).sum() < _CONVINCING * (wanted**2).sum():
         model = replace(model, loading=np.zeros_like(model.loading))
@@ -109,9 +108,9 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Model]:
     return value, model
 
 
-def corrected(rows: Baskets, value: Floats, model: Model, told: Told, keep: NDArray[np.int32]) -> Model:
+def corrected(rows: Baskets, value: Floats, model: Model, told: Told) -> Model:
     """The model, moved by how far the drawn ratings fall short of what was told."""
-    have, C = _drawn_loadings(rows, value, told, keep)
+    have, C = _drawn_loadings(rows, value, told)
     F = np.linalg.lstsq(have[:, None] * model.loading, C, rcond=None)[0]
     U, s, W = np.linalg.svd(F)
     inverse = W.T @ np.diag(1 / np.maximum(s, max(_LEAST_ANSWER * float(s.max()), 1e-9))) @ U.T
@@ -119,7 +118,7 @@ def corrected(rows: Baskets, value: Floats, model: Model, told: Told, keep: NDAr
     length = (loading**2).sum(1, keepdims=True)
     loading *= np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12)))
     classes = (told.scale.ends, HEIGHTS, SPREADS)
-    rest = count_rest(rows.starts, rows.item, value, keep, told.early, classes, _UNIT)[0] / _UNIT
+    rest = count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
     short = told.rest - rest / np.maximum(have, 1e-9)
     effect = model.effect + np.where(have > 0, short, 0.0) * told.have / (told.have + 0.5)
     drawn = profiles_of(rows.starts, rows.item, value, told.early)
@@ -159,11 +158,11 @@ def draw_ratings(rows: Baskets, model: Model, told: Told) -> Floats:
 
 
 def _drawn_loadings(
-    rows: Baskets, value: Floats, told: Told, keep: NDArray[np.int32]
+    rows: Baskets, value: Floats, told: Told
 ) -> tuple[Floats, Floats]:
     """How many have each item, and the loadings of the drawn ratings, counted as those of people."""
-    have = count_effects(rows.starts, rows.item, value, keep, len(keep), _UNIT)[0] / _UNIT
-    C = count_loadings(rows.starts, rows.item, value, keep, told.early, told.phi, True, _UNIT) / _UNIT
+    have = count_effects(rows.starts, rows.item, value, len(told.have), _UNIT)[0] / _UNIT
+    C = count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
     return have, C
 
 
