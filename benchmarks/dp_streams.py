@@ -43,7 +43,7 @@ def parts(data: Interactions, mechanism: DpStreams) -> tuple[Any, ...]:
     public = Public(data.kind, data.unit, data.items, None, True)
     timed("release, whole", lambda: release(data, mechanism, catalogue=data.items))
     published = timed("of it count and noise", lambda: publish(data, mechanism, public, entropy()))
-    tables = mechanism.tables(published.rounds)
+    tables = mechanism.tables(published.rounds, public)
     cells = sum(len(t) for r in published.rounds for t in r.values())
     timed(f"of it noise alone ({cells:,} cells)", lambda: draw(gaussian(16 * UNIT**2), cells, entropy()))
     pairs = timed(f"de-noise {len(tables.kept):,} items", lambda: expected(tables))

@@ -103,7 +103,7 @@ def next_item(data: Interactions, test: Interactions) -> float:
 def made_from(train: Interactions, mechanism: DpStreams, seed: int, **how: Any) -> tuple[Interactions, Any]:
     """A release over the public catalogue, seeded, and its tables."""
     public = Public(train.kind, train.unit, train.items, None, True)
-    tables = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds)
+    tables = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds, public)
     k = None if mechanism.k == "auto" else int(mechanism.k)
     return draw_streams(tables, public, k, seeded(seed).derive("draw"), **how), tables
 

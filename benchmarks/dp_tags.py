@@ -53,14 +53,14 @@ def speed(data: Interactions) -> None:
     release(data.take(slice(0, 2000)), mechanism)  # kernels are compiled
     published = timed("tables with exact noise", lambda: publish(data, mechanism, public, entropy()))
     cells = published.rounds[1]["item_tag"].size
-    timed("posterior means", lambda: mechanism.tables(published.rounds))
+    timed("posterior means", lambda: mechanism.tables(published.rounds, public))
     timed("posterior means and rows", lambda: draw(published))
     begin = time.perf_counter()
     timed(f"release, whole ({cells:,} noisy cells)", lambda: release(data, mechanism))
     ours = time.perf_counter() - begin
     dp.enable_features("contrib")
     vectors = dp.vector_domain(dp.atom_domain(T="i64"))
-    peer = dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=float(mechanism.laws()["item_tag"].size))
+    peer = dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=float(mechanism.laws(public)["item_tag"].size))
     some = 200_000
     begin = time.perf_counter()
     peer([0] * some)
@@ -87,7 +87,7 @@ def utility(data: Interactions, seeds: int) -> None:
             values = []
             for seed in range(seeds):
                 public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
-                found = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds)
+                found = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds, public)
                 known = exact.user if found.user_tag is None else found.user_tag
                 values.append(judge(Mixture().fit(Tables(found.item_tag, known, found.tag)), test)[:, 9])
             show(f"{name}, epsilon {epsilon:g}", values, rng)

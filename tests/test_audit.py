@@ -38,11 +38,11 @@ class Favourites(Synthesis):
     def card(self) -> str:
         return "A mechanism for tests."
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
         rows = chunk.take(np.arange(len(chunk)) - chunk.starts()[chunk.user] < self.items_each)
         return np.bincount(rows.item, minlength=chunk.n_items)
 
-    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Any:
+    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Any:
         noisy = counts + draw(laplace(1 / Fraction(self.epsilon * self.noise_for)), len(counts), source)
         return {"items": np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)}
 

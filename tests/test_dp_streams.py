@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from recveil.attacks.epsilon import lower_bound
-from recveil.data import Interactions, from_ids
+from recveil.data import Interactions, concat, from_ids
 from recveil.desk.published import drawing, load_statistics, save_statistics
 from recveil.desk.release import draw, publish, release
 from recveil.dp.budget import epsilon_of, rho_of, variance
@@ -33,6 +34,7 @@ from recveil.randomness import seeded
 N_ITEMS = 12
 baskets = st.lists(st.lists(st.integers(0, N_ITEMS - 1), max_size=30), min_size=1, max_size=6)
 MECHANISM = DpStreams(epsilon=4.0, delta=1e-4)
+PUBLIC = Public("clicks", "user", pl.Series(range(40)), None, True)
 
 
 def flat(many: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -164,8 +166,8 @@ def test_budget_agrees_with_dp_accounting() -> None:
         assert theirs == pytest.approx(epsilon, rel=2e-3)
         assert epsilon_of(rho, delta) <= epsilon
     assert variance(10, 0.5) >= 100
-    assert MECHANISM.spent() <= MECHANISM.epsilon
-    assert MECHANISM.spent() > 0.999 * MECHANISM.epsilon
+    for public in (PUBLIC, replace(PUBLIC, catalogue=False)):
+        assert 0.999 * MECHANISM.epsilon < MECHANISM.spent(public) <= MECHANISM.epsilon
 
 
 def test_audit_of_the_published_statistics() -> None:
@@ -179,11 +181,14 @@ def test_audit_of_the_published_statistics() -> None:
     )  # fmt: skip
     public = Public("clicks", "user", data.items, None, True)
 
-    exact = [[(r := m.count(d, ())), m.count(d, ({"items": r * 100},))] for m in [mechanism] for d in (whole, data)]
+    exact = [
+        [(r := mechanism.count(d, (), public)), mechanism.count(d, ({"items": r * 100},), public)]
+        for d in (whole, data)
+    ]
     gaps = [exact[0][0] - exact[1][0]] + [
         getattr(exact[0][1], name) - getattr(exact[1][1], name) for name in ("pairs", "lengths", "transitions")
     ]
-    weights = [gap / v for gap, v in zip(gaps, [mechanism.variances()[i] for i in (0, 1, 1, 2)], strict=True)]
+    weights = [gap / v for gap, v in zip(gaps, [mechanism.variances(public)[i] for i in (0, 1, 1, 2)], strict=True)]
 
     def run(rows: Interactions, number: int) -> float:
         first, second = publish(rows, mechanism, public, seeded(number)).rounds
@@ -237,7 +242,7 @@ def test_order_is_learned_and_can_be_left_out() -> None:
 def test_direct_model_finds_the_camp() -> None:
     made = release(camps(4000), MECHANISM, seed=1)
     assert made.published is not None
-    tables = MECHANISM.tables(made.published.rounds)
+    tables = MECHANISM.tables(made.published.rounds, made.published.public)
     S = similarity(tables)
     nearest = tables.kept[np.argmax(S.toarray(), axis=1)]
     assert np.mean((nearest >= 20) == (tables.kept >= 20)) > 0.9
@@ -261,7 +266,7 @@ def test_many_items_are_published_sparsely(monkeypatch: pytest.MonkeyPatch, tmp_
     assert abs(made.data.n_users - dense.data.n_users) < 200
     real, drawn = (np.bincount(d.item, minlength=60) / len(d) for d in (data, made.data))
     assert np.abs(real - drawn).max() < 0.005
-    nearest = np.argmax(similarity(mechanism.tables(made.published.rounds)).toarray(), axis=1)
+    nearest = np.argmax(similarity(mechanism.tables(made.published.rounds, made.published.public)).toarray(), axis=1)
     assert np.array_equal(nearest >= 30, np.arange(60) >= 30)
     save_statistics(made.published, tmp_path / "kept")
     assert draw(load_statistics(tmp_path / "kept"), seed=1).data.equals(made.data)
@@ -357,6 +362,8 @@ def test_bad_input() -> None:
         release(camps(30), DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     one = from_ids(pl.Series([1, 1]), pl.Series([1, 2]))
     with pytest.raises(RecveilError, match="the catalogue has 2 items, and 10 are needed"):
+        release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series([1, 2]))
+    with pytest.raises(RecveilError, match=r"only 0 items .* or a public list of items \(--catalogue\) would help"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     with pytest.raises(RecveilError, match="stand out of the noise"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series(np.arange(1000)))
@@ -367,5 +374,103 @@ def test_the_promise_names_unit_and_catalogue() -> None:
     promise = MECHANISM.guarantee(Public("sessions", "session", items, None, False))
     assert promise.unit == "session"
     assert "several sessions" in promise.sentence
-    assert "observed items" in (promise.given or "")
     assert promise.status == "proved"
+    assert promise.given is None
+    assert "given" not in promise.sentence
+    assert promise.rho_fails == MECHANISM.delta / 2
+    listed = MECHANISM.guarantee(PUBLIC)
+    assert listed.given == "the catalogue of items"
+    assert listed.rho_fails == 0.0
+
+
+# --- items selected within the budget -------------------------------------------------------------------------------
+
+
+def with_hermits(data: Interactions, n: int = 300) -> Interactions:
+    """The same with one person more, who alone has n items, and one that has more items than anybody may count with."""
+    hermit = from_ids(pl.Series([10**6] * n), pl.Series(10**6 + np.arange(n)), time=np.arange(n))
+    hoarder = from_ids(pl.Series([10**7] * 2000), pl.Series(10**7 + np.arange(2000)), time=np.arange(2000))
+    return concat([data, hermit, hoarder])
+
+
+def test_what_one_person_alone_has_leaves_no_trace(tmp_path: Path) -> None:
+    """Neither ids nor numbers of items below the threshold reach statistics, public facts, files or rows."""
+    data = with_hermits(camps(2000))
+    made = release(data, MECHANISM, seed=1)
+    published = made.published
+    assert published is not None
+    assert published.public.items.to_list() == list(range(40))
+    assert len(published.rounds[0]["items"]) == 40
+    assert set(made.data.items) <= set(range(40))
+    save_statistics(published, tmp_path / "kept")
+    assert b"1000000" not in (tmp_path / "kept").read_bytes()
+    again = load_statistics(tmp_path / "kept")
+    assert again.public.items.to_list() == list(range(40))
+    assert draw(again, seed=1).data.equals(made.data)
+
+
+def test_counting_never_sees_forgotten_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int]] = []
+    count = DpStreams.count
+
+    def watched(self: DpStreams, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+        seen.append((chunk.n_items, len(public.items)))
+        return count(self, chunk, published, public)
+
+    monkeypatch.setattr(DpStreams, "count", watched)
+    release(with_hermits(camps(2000)), MECHANISM, seed=1)
+    assert seen == [(2340, 0), (40, 40)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(baskets, st.integers(0, 5), st.integers(1, 9))
+def test_one_person_moves_the_selection_by_at_most_one(many: list[list[int]], who: int, most: int) -> None:
+    """With a bound on her items that she may exceed; nobody else's choice depends on her."""
+    fewer = [b for k, b in enumerate(many) if k != who % len(many)]
+
+    def counted(people: list[tuple[int, list[int]]]) -> np.ndarray:
+        rows = [(u, i) for u, b in people for i in b] or [(0, 0)]
+        user, item = np.array(rows).T
+        data = from_ids(pl.Series(user), pl.Series(item), time=np.arange(len(rows))).over_items(pl.Series(range(12)))
+        return MECHANISM.count(data, (), replace(PUBLIC, catalogue=False))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dp_streams, "MOST_OF_ONE", most)
+        change = counted(list(enumerate(many))) - counted([(u, b) for u, b in enumerate(many) if u != who % len(many)])
+    if any(fewer):
+        assert sum(int(d) ** 2 for d in change) <= UNIT**2
+
+
+def test_her_own_items_pass_no_more_often_than_delta_says() -> None:
+    """The whole first round, with a delta large enough to be seen: a person alone with t items, for several t."""
+    mechanism = DpStreams(epsilon=8.0, delta=0.1)
+    public = replace(PUBLIC, catalogue=False, items=pl.Series([], dtype=pl.Int64))
+    found = {}
+    for t in (1, 7, 500, 3000):
+        hermit = from_ids(pl.Series([1] * t), pl.Series(np.arange(t)), time=np.arange(t))
+        counts = mechanism.count(hermit, (), public)
+        found[t] = np.mean(
+            [len(mechanism.publish(counts, (), public, seeded(k))["items"].codes) > 0 for k in range(400)]
+        )
+    most = 0.05 + 4 * np.sqrt(0.05 / 400)
+    assert max(found.values()) <= most
+    assert found[500] > 0.02  # the worst case is nearly reached
+    assert abs(found[3000] - found[500]) < 0.06
+
+
+def test_a_person_with_very_many_pairs_is_cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for listed pairs follows from constants, her norm stays below one, and others keep all their pairs."""
+    n = 20_000
+    hoarder = from_ids(pl.Series([1] * n + [2] * 3), pl.Series([*range(n), 5, 6, 7]), time=np.arange(n + 3))
+    keep = np.arange(n, dtype=np.int32)
+    found = dp_streams.list_chunk(hoarder, keep, n, (PAIRS, UNIT**2 - PAIRS))
+    pairs = dp_streams.MOST_OF_ONE * (dp_streams.MOST_OF_ONE - 1) // 2
+    assert pairs <= len(found.cells) <= pairs + 3
+    alone = dp_streams.list_chunk(hoarder.take(np.arange(n)), keep, n, (PAIRS, UNIT**2 - PAIRS))
+    squares = sum(int(v) ** 2 for v in (*alone.values, *alone.lengths))
+    assert 0.9 * UNIT**2 < squares <= UNIT**2
+    monkeypatch.setattr(dp_streams, "_CELLS", 1)
+    again = dp_streams.list_chunk(hoarder, keep, n, (PAIRS, UNIT**2 - PAIRS))
+    assert np.array_equal(again.cells, found.cells)
+    assert np.array_equal(again.values, found.values)
+    assert np.array_equal(again.lengths, found.lengths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from recveil.dp.posterior import posterior, posterior_list
 from recveil.errors import RecveilError
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Public
-from recveil.mechanisms.dp_tags import UNIT, DpTags, noisy_table, scale
+from recveil.mechanisms.dp_tags import UNIT, DpTags
+from recveil.mechanisms.dp_tags.cells import noisy_table, scale
 from recveil.mechanisms.dp_tags.posts import ONE, DpPostTags, candidates, respond
 from recveil.mechanisms.spec import parse, text
 from recveil.randomness import seeded
@@ -37,7 +39,18 @@ from recveil.samples import sample
 
 SIZES = (4, 6, 5)  # users, items, tags
 triples = st.lists(st.tuples(*(st.integers(0, n - 1) for n in SIZES)), min_size=2, max_size=40)
-MODES = [DpTags(epsilon=2.0), DpTags(epsilon=2.0, profiles="central"), DpTags(epsilon=2.0, unit="user", delta=1e-4)]
+OBSERVED = [
+    DpTags(epsilon=2.0, tags="observed"),
+    DpTags(epsilon=2.0, tags="observed", profiles="central"),
+    DpTags(epsilon=2.0, tags="observed", unit="user", delta=1e-4),
+]
+SELECTING = [
+    DpTags(epsilon=2.0, delta=1e-4),
+    DpTags(epsilon=2.0, delta=1e-4, profiles="central"),
+    DpTags(epsilon=2.0, delta=1e-4, unit="user"),
+]
+MODES = [*OBSERVED, *SELECTING]
+PUBLIC = Public("tags", "user", pl.Series(["i"]), pl.Series(["t"]), False)
 
 
 def rows(many: list[tuple[int, int, int]]) -> Interactions:
@@ -67,7 +80,7 @@ def everything_kept(data: Interactions) -> tuple[dict[str, Any], ...]:
 # --- sensitivities -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", MODES[:2], ids=text)
+@pytest.mark.parametrize("mechanism", [m for m in MODES if m.unit == "record"], ids=text)
 @settings(max_examples=40)
 @given(triples, st.tuples(*(st.integers(0, n - 1) for n in SIZES)))
 def test_one_triple_moves_every_table_by_one(mechanism: DpTags, many: list[Any], one: Any) -> None:
@@ -76,19 +89,20 @@ def test_one_triple_moves_every_table_by_one(mechanism: DpTags, many: list[Any],
     assume(others)
     with_, without = rows([*others, one, one]), rows(others)
     for published in ((), everything_kept(with_)):
-        counts, fewer = mechanism.count(with_, published), mechanism.count(without, published)
+        counts, fewer = (mechanism.count(data, published, PUBLIC) for data in (with_, without))
         assert set(counts) == set(fewer)
         assert all(abs(counts[name] - fewer[name]).sum() == 1 for name in counts)
 
 
+@pytest.mark.parametrize("mechanism", [m for m in MODES if m.unit == "user"], ids=text)
 @settings(max_examples=60)
 @given(triples, st.integers(0, SIZES[0] - 1))
-def test_one_person_moves_every_query_by_at_most_one(many: list[Any], who: int) -> None:
+def test_one_person_moves_every_query_by_at_most_one(mechanism: DpTags, many: list[Any], who: int) -> None:
     """Squares of integers, so nothing is rounded: at most UNIT^2 in each of the three queries."""
     fewer = [m for m in many if m[0] != who]
     for published in ((), everything_kept(rows(many))):
-        counts = MODES[2].count(rows(many), published)
-        without = MODES[2].count(rows(fewer), published)
+        counts = mechanism.count(rows(many), published, PUBLIC)
+        without = mechanism.count(rows(fewer), published, PUBLIC)
         for name, table in counts.items():
             change = table - without[name]
             change = change.toarray() if sparse.issparse(change) else change
@@ -110,16 +124,18 @@ def test_one_replaced_tag_moves_tables_by_two(many: list[Any], which: int, tag: 
     assert abs(counts["item_tag"].sum(0) - changed["item_tag"].sum(0)).sum() == 2
 
 
-@given(st.floats(1e-3, 100), st.sampled_from(["local", "central"]))
-def test_scales_spend_the_budget_and_no_more(epsilon: float, profiles: str) -> None:
-    spent = sum(1 / law.size for law in DpTags(epsilon=epsilon, profiles=profiles).laws().values())
+@given(st.floats(1e-3, 100), st.sampled_from(["local", "central"]), st.sampled_from(["selected", "observed"]))
+def test_scales_spend_the_budget_and_no_more(epsilon: float, profiles: str, tags: str) -> None:
+    mechanism = DpTags(epsilon=epsilon, delta=1e-6, profiles=profiles, tags=tags)
+    spent = sum(1 / law.size for law in mechanism.laws(PUBLIC).values())
     assert 0.999 * epsilon < spent <= Fraction(epsilon)
     halves = sum(2 / scale(epsilon / 2, share, norm=2) for share in (6, 52, 42))
     assert halves <= Fraction(epsilon) / 2
 
 
 def test_spent_at_user_level() -> None:
-    assert 0.999 * 2 < MODES[2].spent() <= 2
+    for mechanism in (OBSERVED[2], SELECTING[2]):
+        assert 0.999 * 2 < mechanism.spent(PUBLIC) <= 2
 
 
 # --- noise and posterior means -------------------------------------------------------------------------------------
@@ -137,7 +153,7 @@ def test_tiles_of_noise_are_the_noise_of_the_whole(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 3, (50, 7))
     law = laplace(Fraction(7, 4))
-    monkeypatch.setattr("recveil.mechanisms.dp_tags._TILE", 64)
+    monkeypatch.setattr("recveil.mechanisms.dp_tags.cells._TILE", 64)
     noisy = noisy_table(sparse.csr_array(counts), law, seeded(4))
     assert noisy.dtype == np.int8
     assert (noisy - counts == draw(law, counts.size, seeded(4)).reshape(counts.shape)).all()
@@ -229,12 +245,14 @@ def test_tables_and_rows_keep_the_kinds_apart(mechanism: DpTags) -> None:
         assert frame["count"].sum() == pytest.approx(len(data), rel=0.05)
         repeats = 0.2 if mechanism.knows_users else 0.05  # matched at random, and left out
         assert (1 - repeats) * len(data) < len(made.data) < 1.05 * len(data)
-        assert len(release(data, DpTags(epsilon=2.0, k=2.5), seed=1).data) == pytest.approx(2.5 * len(data), rel=0.1)
+        assert len(release(data, replace(mechanism, profiles="local", k=2.5), seed=1).data) == pytest.approx(
+            2.5 * len(data), rel=0.1
+        )
 
 
 def test_central_people_keep_their_tags_under_tokens() -> None:
     data = tagged(400)
-    made = release(data, DpTags(epsilon=20.0, profiles="central"), seed=1)
+    made = release(data, DpTags(epsilon=20.0, delta=1e-4, profiles="central"), seed=1)
     assert made.id_map is not None
     frame = made.tables["user_tag"].join(made.id_map, left_on="user", right_on="released")
     assert len(frame) == len(made.tables["user_tag"])
@@ -272,9 +290,11 @@ def test_statistics_are_kept_and_drawn_from_again(tmp_path: Path) -> None:
 def test_command_says_to_the_owner_what_a_bundle_must_not(recveil: Callable[..., Any], tmp_path: Path) -> None:
     frame = tagged(37).frame().filter((pl.col("user") > 0) | (pl.col("item") == pl.col("item").first()))
     frame.write_csv(tmp_path / "tags.csv")
-    done = recveil("release", "tags.csv", "--with", "dp-tags:epsilon=4", "-o", "out", "--keep-statistics", "kept.npz")
+    done = recveil(
+        "release", "tags.csv", "--with", "dp-tags:epsilon=4,delta=1e-6", "-o", "out", "--keep-statistics", "kept.npz"
+    )
     assert "k is 10 in the median, at most 10 for nine in ten, 10 for the busiest" in done.stderr
-    assert "the set of observed items and the set of observed tags; if it is not" in done.stderr
+    assert "the set of observed items; if it is not" in done.stderr
     assert "guarantee (proved)" in done.stdout
     assert "epsilon is multiplied by their number" in done.stdout
     told = (tmp_path / "out" / "manifest.json").read_text() + (tmp_path / "out" / "README.md").read_text()
@@ -282,10 +302,12 @@ def test_command_says_to_the_owner_what_a_bundle_must_not(recveil: Callable[...,
     assert not json.loads((tmp_path / "out" / "manifest.json").read_text())["seeded"]
     recveil("release", "kept.npz", "--with", "dp-tags:k=3", "-o", "more")
     recveil("verify", "more")
-    central = ("release", "tags.csv", "--with", "dp-tags:epsilon=4,profiles=central")
+    central = ("release", "tags.csv", "--with", "dp-tags:epsilon=4,delta=1e-6,profiles=central")
     recveil(*central, "-o", "central", "--keep-map", "map.csv")
     assert pl.read_csv(tmp_path / "map.csv").height == 37
-    recveil("release", "tags.csv", "--with", "dp-tags:epsilon=4", "-o", "no", "--keep-map", "map.csv", code=1)
+    recveil(
+        "release", "tags.csv", "--with", "dp-tags:epsilon=4,delta=1e-6", "-o", "no", "--keep-map", "map.csv", code=1
+    )
     found = recveil("assess", "tags.csv", "--seed", 1, json_answer=True)
     assert found["rows_per_person"]["largest"] == 10
 
@@ -316,7 +338,9 @@ def test_tags_are_text_in_any_script() -> None:
     names = ["приют", "猫", "Ωμέγα", " spaced ", "Case", "case"]
     data = tagged(500)
     tags = pl.Series([names[int(t[4:])] for t in data.frame()["tag"]])
-    made = release(from_ids(data.frame()["user"], data.frame()["item"], tag=tags), DpTags(epsilon=8.0), seed=1)
+    made = release(
+        from_ids(data.frame()["user"], data.frame()["item"], tag=tags), DpTags(epsilon=8.0, delta=1e-6), seed=1
+    )
     assert set(made.tables["tag"]["tag"]) == set(names)
 
 
@@ -332,7 +356,7 @@ def test_tags_are_text_in_any_script() -> None:
         ("epsilon=1,unit=user", "unit=user needs delta"),
         ("epsilon=1,unit=user,delta=0", "parameter delta must be in"),
         ("epsilon=1,unit=user,delta=1", "parameter delta must be in"),
-        ("epsilon=1,delta=1e-6", "delta is for unit=user"),
+        ("epsilon=1,tags=all", "parameter tags must be one of selected, observed"),
         ("epsilon=1,unit=user,delta=1e-6,profiles=central", "no rows of users are released"),
         ("epsilon=1,unit=planet", "parameter unit must be one of record, user"),
         ("epsilon=1,k=0", "parameter k must be in"),
@@ -386,9 +410,9 @@ def test_audit_of_the_published_statistics(profiles: str) -> None:
     pair = data, data.take(np.arange(len(data) - 1))
     last = {"tag": data.tag[-1], "item": data.item[-1], "user": data.user[-1]}
     public = Public("tags", "user", data.items, data.tags, True, ("tags", "users"), data.users)
-    exact = {**mechanism.count(data, ()), **mechanism.count(data, everything_kept(data))}
+    exact = {**mechanism.count(data, (), public), **mechanism.count(data, everything_kept(data), public)}
     exact = {name: table.toarray() if sparse.issparse(table) else table for name, table in exact.items()}
-    laws = mechanism.laws()
+    laws = mechanism.laws(public)
 
     def run(rows: Interactions, number: int) -> float:
         score = 0.0
@@ -422,10 +446,10 @@ def test_recall_on_movielens(real_data: Path) -> None:
     assert judge(OWN_HISTORY.fit(train), test)[:, 9].mean() == pytest.approx(0.287, abs=0.01)
     for epsilon, wanted in ((1.0, 0.32), (4.0, 0.435)):
         mechanism = DpTags(epsilon=epsilon)
-        found = mechanism.tables(publish(train, mechanism, public, seeded(1)).rounds)
+        found = mechanism.tables(publish(train, mechanism, public, seeded(1)).rounds, public)
         assert judge(Mixture().fit(found.beside(own)), test)[:, 9].mean() == pytest.approx(wanted, abs=0.02)
 
 
 def test_the_sample_is_released() -> None:
-    made = release(sample("tags?users=200"), DpTags(epsilon=4.0), seed=1)
+    made = release(sample("tags?users=200"), DpTags(epsilon=4.0, delta=1e-4), seed=1)
     assert made.data.kind == "tags"

@@ -48,6 +48,18 @@ def test_gaussian_budgets_add_up_as_dp_accounting_says() -> None:
         assert (total.delta, total.releases) == (1e-4, 1 + n)
 
 
+def test_chances_that_a_rho_fails_add_up_beside_it() -> None:
+    """Half of each delta pays for a selection; the other half of one of them turns the sum of rhos into epsilon."""
+    half = LINE | {"rho": rho_of(4.0, 5e-5), "rho_fails": 5e-5}
+    (one,), (two,) = ledger.totals([half]), ledger.totals([half, half])
+    assert (one.epsilon, one.delta) == pytest.approx((4.0, 1e-4), rel=1e-6)
+    assert two.epsilon == pytest.approx(epsilon_of(2 * half["rho"], 5e-5))
+    assert two.delta == pytest.approx(1.5e-4)
+    (mixed,) = ledger.totals([LINE, half])
+    assert mixed.delta == pytest.approx(1.5e-4)
+    assert mixed.epsilon == pytest.approx(epsilon_of(LINE["rho"] + half["rho"], 1e-4))
+
+
 def test_what_has_no_rho_adds_up_plainly() -> None:
     other = LINE | {"epsilon": 0.5, "delta": 1e-5, "rho": None}
     (total,) = ledger.totals([LINE, other])
@@ -92,8 +104,9 @@ def test_command_enters_what_is_spent(recveil: Callable[..., Any], clicks: str, 
     assert "(2 releases together)" in again.stderr
     lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
     assert [line["mechanism"] for line in lines] == ["dp-streams:epsilon=4.0,delta=0.0001"] * 2
-    assert lines[0]["rho"] == pytest.approx(rho_of(4.0, 1e-4), rel=1e-6)
-    assert set(lines[0]) == set(LINE)
+    assert lines[0]["rho"] == pytest.approx(rho_of(4.0, 5e-5), rel=1e-6)
+    assert lines[0]["rho_fails"] == 5e-5
+    assert set(lines[0]) == {*LINE, "rho_fails"}
     done = recveil("release", clicks, "--with", "pseudonymise", "-o", "four", "--ledger", "ledger.jsonl")
     assert "1 releases promise nothing" in done.stderr
 

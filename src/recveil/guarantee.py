@@ -39,6 +39,7 @@ class Guarantee:
     given: str | None = None  # what is taken to be public
     proof: str | None = None  # where in docs/ the theorem stands
     rho: float | None = None  # the budget as zCDP, where the noise is Gaussian: rhos of several releases add up
+    rho_fails: float = 0.0  # the chance, part of delta, with which rho does not hold; chances add up too
     little: str | None = None  # why it means little, in a sentence; None: it means what it says
 
     def __post_init__(self) -> None:
@@ -80,6 +81,7 @@ class Guarantee:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
+            "rho_fails": self.rho_fails,
             "unit": self.unit,
             "neighbours": self.neighbours,
             "given": self.given,
@@ -127,6 +129,7 @@ def compose(first: Guarantee, second: Guarantee) -> Guarantee:
         epsilon=first.epsilon + second.epsilon,
         delta=first.delta + second.delta,
         rho=None if first.rho is None or second.rho is None else first.rho + second.rho,
+        rho_fails=first.rho_fails + second.rho_fails,
         given=given,
         sentence=f"Two releases together. {first.sentence} {second.sentence}",
         proof=None,

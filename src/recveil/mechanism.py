@@ -13,7 +13,6 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar
 
 import polars as pl
-from numpy.typing import NDArray
 
 from recveil.data import By, Interactions, Kind, concat
 from recveil.errors import RecveilError
@@ -59,8 +58,8 @@ class Public:
 
     kind: Kind
     unit: str
-    items: pl.Series  # the catalogue, or the observed items where none was given
-    tags: pl.Series | None
+    items: pl.Series  # the catalogue; where none was given, the observed items, or those that a Synthesis selected
+    tags: pl.Series | None  # likewise
     catalogue: bool  # whether the catalogue was given as public input
     lists: tuple[str, ...] = ()  # what else was: tags, users
     users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
@@ -169,13 +168,20 @@ class Synthesis(Mechanism):
         """Whether it takes the list of users to be public."""
         return False
 
+    def selects(self, public: Public) -> tuple[str, ...]:
+        """Lists (items, tags) that it selects within its budget, since they are not public; empty until it has."""
+        return ()
+
     @abstractmethod
-    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
         """Statistics of this round with every user's contribution bounded; they add with `+`."""
 
     @abstractmethod
-    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> Mapping[str, NDArray[Any]]:
-        """The round's statistics with noise: the only thing that later steps see."""
+    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Mapping[str, Any]:
+        """The round's statistics with noise, named arrays: the only thing that later steps see.
+
+        A list that was not public is `Selected` (dp/vocabulary.py): from then on the data hold what was kept alone.
+        """
 
     @abstractmethod
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:

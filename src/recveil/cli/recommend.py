@@ -288,7 +288,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
     from recveil.mechanisms.dp_streams.drawing import lists, similarity
     from recveil.mechanisms.spec import text
 
-    tables = mechanism.tables(published.rounds)
+    tables = mechanism.tables(published.rounds, published.public)
     if not wish.published:
         say(spent(published))
     how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
@@ -296,7 +296,7 @@ def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: W
 
 
 def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
-    """Noisy tables over the public catalogue, or over the observed items where none was given."""
+    """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
     from recveil.mechanism import Public
@@ -320,7 +320,7 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     from recveil.mechanism import Public
     from recveil.randomness import source
     from recveil.spark.chunks import total
-    from recveil.spark.reading import over_catalogue
+    from recveil.spark.reading import narrow, over_catalogue
 
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:
@@ -329,7 +329,8 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
     if given is not None:
         data = over_catalogue(data, given)
     public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
-    return publish(data, mechanism, public, source(wish.seed), total=total, enter=wish.enter)  # type: ignore[arg-type]
+    engine = {"total": total, "narrow": narrow, "enter": wish.enter}
+    return publish(data, mechanism, public, source(wish.seed), **engine)  # type: ignore[arg-type]
 
 
 # Who can learn from what a mechanism lets out, on either engine.

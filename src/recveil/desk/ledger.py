@@ -51,6 +51,7 @@ def entry(mechanism: Mechanism, guarantee: Guarantee) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "mechanism": spec.text(mechanism),
         **{key: promise[key] for key in _KEYS[2:]},
+        "rho_fails": promise["rho_fails"],
     }
 
 
@@ -118,11 +119,12 @@ def _composed(group: list[dict[str, Any]]) -> tuple[float, float]:
     epsilon, delta = sum(e["epsilon"] for e in group), sum(e["delta"] for e in group)
     rhos = [e["rho"] if e["rho"] is not None else e["epsilon"] ** 2 / 2 if not e["delta"] else None for e in group]
     known = [rho for rho in rhos if rho is not None]
-    largest = max(e["delta"] for e in group)
+    fails = sum(e.get("rho_fails", 0.0) for e in group)  # the chance that some rho does not hold
+    largest = max(e["delta"] - e.get("rho_fails", 0.0) for e in group)
     if len(known) == len(group) and largest:
         together = epsilon_of(sum(known), largest)
         if together <= epsilon:
-            return together, largest
+            return together, largest + fails
     return epsilon, delta
 
 

@@ -8,6 +8,7 @@ from operator import add
 from typing import Any
 
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import By, Interactions, concat
 from recveil.mechanism import Masked
@@ -22,7 +23,14 @@ def total(data: Interactions, count: Callable[[Interactions], Any], by: By, tick
     for chunk in data.chunks(by, CHUNK_ROWS):
         counted.append(count(chunk))
         tick(len(chunk))
+    counted = counted or [count(data)]  # no rows are zero counts
     return None if counted[0] is None else reduce(add, counted)
+
+
+def narrow(data: Interactions, column: str, codes: NDArray[Any]) -> tuple[Interactions, pl.Series]:
+    """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
+    ids = getattr(data, column).gather(codes)
+    return getattr(data, f"over_{column}")(ids), ids
 
 
 def rewrite(data: Interactions, mask: Callable[[Interactions], Masked], by: By, tick: Tick) -> Masked:

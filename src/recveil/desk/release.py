@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.desk import local
 from recveil.desk.catalogue import Catalogue
+from recveil.dp.vocabulary import Selected
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.mechanism import Masked, Masking, Mechanism, Public, Synthesis
@@ -105,19 +106,28 @@ def publish(
     chance: Source,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
     total: Callable[..., Any] = local.total,
+    narrow: Callable[..., Any] = local.narrow,
     enter: Enter | None = None,
 ) -> Published:
     """The noisy statistics of data coded over the public catalogue. This step, and no other, spends privacy.
 
-    `total` is that of the engine on which the data are; `enter` is told first what is spent.
+    `total` and `narrow` are those of the engine on which the data are; `enter` is told of the promise before any noise.
     """
+    promise = promised(mechanism, public, chance.seeded)  # what cannot be promised is refused before a row is counted
     if enter:
-        enter(mechanism, promised(mechanism, public, chance.seeded))
+        enter(mechanism, promise)
+    public = replace(public, **{name: getattr(public, name).clear() for name in mechanism.selects(public)})
     rounds: tuple[Any, ...] = ()
     for number in range(mechanism.rounds):
-        counts = total(data, partial(mechanism.count, published=rounds), "user", tick)
+        counts = total(data, partial(mechanism.count, published=rounds, public=public), "user", tick)
         noise = chance.derive(mechanism.name).derive("publish", number)
-        rounds = (*rounds, mechanism.publish(counts, rounds, noise))
+        found = dict(mechanism.publish(counts, rounds, public, noise))
+        for name, selected in found.items():
+            if isinstance(selected, Selected):  # what was not selected is forgotten before anything else reads it
+                data, ids = narrow(data, selected.column, selected.codes)
+                public = replace(public, **{selected.column: ids})
+                found[name] = selected.values
+        rounds = (*rounds, found)
     return Published(mechanism, public, rounds, chance.seeded)
 
 

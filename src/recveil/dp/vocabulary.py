@@ -8,6 +8,7 @@ id is kept above a threshold so high that those of one person, which nobody else
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, exp, isqrt, log
 from typing import Literal
 
@@ -43,6 +44,7 @@ def select(column: Literal["items", "tags"], counts: Ints, law: Law, above: int,
     return Selected(column, codes, noisy[codes])
 
 
+@lru_cache(maxsize=32)
 def threshold(law: Law, delta: float, unit: int = 1, most_items: int = 1) -> int:
     """A count that ids of one person alone exceed with probability at most `delta`, all of them together.
 

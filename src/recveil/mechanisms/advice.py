@@ -59,7 +59,7 @@ PURPOSE = {
 }
 REQUIRED = {
     "dp-streams": ":epsilon=4,delta=1e-6",
-    "dp-tags": ":epsilon=4",
+    "dp-tags": ":epsilon=4,delta=1e-6",
     "dp-post-tags": ":epsilon=4",
 }  # parameters without a default, for a first look
 _KINDS = {  # what a mechanism is made for, where that is narrower than what it can run on

@@ -127,6 +127,17 @@ def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
     return Table(frame, replace(data.layout, items=items), specimen)
 
 
+def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
+    """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
+    from pyspark.sql import functions as fn
+
+    ids, name = getattr(data.layout, column).gather(codes), column.removesuffix("s")
+    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({name: ids}).to_arrow())
+    frame = data.frame.join(fn.broadcast(known), name, "left_semi").select(*data.frame.columns)
+    specimen = getattr(data.specimen, f"over_{column}")(ids)
+    return Table(frame, replace(data.layout, **{column: ids}), specimen), ids
+
+
 def here(path: str) -> str:
     """A path of this machine in the words of Spark, which may take other places for its own; others as they are."""
     return literal(f"file://{Path(path).absolute()}") if Path(path).exists() else path

@@ -24,7 +24,7 @@ from recveil.randomness import Source, source
 from recveil.spark.chunks import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
 from recveil.spark.lake import write_parts
 from recveil.spark.neighbours import critical_items
-from recveil.spark.reading import over_catalogue
+from recveil.spark.reading import narrow, over_catalogue
 from recveil.spark.similar import plan_streams, rewrite_streams
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def release_table(
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
-        published = publish(data, mechanism, public, chance, total=total, enter=enter)  # type: ignore[arg-type]
+        published = publish(data, mechanism, public, chance, total=total, narrow=narrow, enter=enter)  # type: ignore[arg-type]
         made = drawn(published, chance, time)
         return Made(save(made, out, force=force), published=published)
     assert isinstance(mechanism, Masking)

@@ -1,12 +1,15 @@
 """dp-streams: synthetic clickstreams with a proof. Three noisy tables, and streams drawn from them alone.
 
 Every person is a vector of length at most 1 in each table, however much she clicked: which items, which pairs of them
-and how many, which item after which. docs/guarantees/dp_streams.md has the theorem.
+and how many, which item after which. Where no catalogue is given, items are selected within the budget.
+docs/guarantees/dp_streams.md has the theorem.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import draw, gaussian
+from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items, count_pairs, list_pairs
@@ -22,6 +26,7 @@ from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_streams.drawing import Tables, draw_streams
 from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, listed, noisy_cells
 from recveil.randomness import Source
+from recveil.views.contributions import at_most
 
 Ints = NDArray[np.int64]
 
@@ -32,6 +37,8 @@ SHARES = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
 MOST_ITEMS = {"transitions": 4096, "none": 65536}
 DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FEWEST_ITEMS = 10
+MOST_OF_ONE = 500  # items with which one person counts where items are selected, and of which she has pairs in a list
+_CELLS = 2**27  # of listed pairs that are held at a time, about
 
 
 @dataclass(frozen=True)
@@ -74,33 +81,42 @@ class DpStreams(Synthesis):
         if self.k != "auto" and not (isinstance(self.k, int) and self.k >= 1):
             raise RecveilError(f"{self.name}: parameter k must be auto or a whole number >= 1, not {self.k}")
 
-    def variances(self) -> list[int]:
+    def selects(self, public: Public) -> tuple[str, ...]:
+        return () if public.catalogue else ("items",)
+
+    def selection_delta(self, public: Public) -> float:
+        """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
+        return self.delta / 2 if self.selects(public) else 0.0
+
+    def variances(self, public: Public) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
-        rho = rho_of(self.epsilon, self.delta)
+        rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         found = [variance(UNIT, share * rho) for share in SHARES[self.order]]
         if max(found) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
 
-    def rho(self) -> float:
+    def rho(self, public: Public) -> float:
         """What the noise actually costs, as zCDP."""
-        return sum(UNIT**2 / (2 * v) for v in self.variances())
+        return sum(UNIT**2 / (2 * v) for v in self.variances(public))
 
-    def spent(self) -> float:
+    def spent(self, public: Public) -> float:
         """The same as epsilon; never above the one asked for."""
-        return epsilon_of(self.rho(), self.delta)
+        return epsilon_of(self.rho(public), self.delta - self.selection_delta(public))
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
-        known = "the catalogue of items" if public.catalogue else "the set of observed items, taken as the catalogue"
+        known = "the catalogue of items" if public.catalogue else None
+        given = f", given that {known} is public" if known else ""
         sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"({strength(self.epsilon, self.delta)}), given that {known} is public.{sessions}",
+            f"({strength(self.epsilon, self.delta)}){given}.{sessions}",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
-            rho=self.rho(),
+            rho=self.rho(public),
+            rho_fails=self.selection_delta(public),
             unit=unit,
             neighbours=NEIGHBOURS[unit],
             given=known,
@@ -117,27 +133,32 @@ class DpStreams(Synthesis):
             "diverse, and ratings, times and anything beyond pairs of items are not reproduced."
         )
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
         if not published:
+            if self.selects(public):
+                chunk = at_most(chunk, MOST_OF_ONE)
             return count_items(chunk.starts(), chunk.item, chunk.n_items, UNIT)
-        kept = self.kept(published)
+        kept = self.kept(published, public)
         keep = np.full(chunk.n_items, -1, dtype=np.int32)
         keep[kept] = np.arange(len(kept), dtype=np.int32)
+        shares = (PAIRS, UNIT**2 - PAIRS)
         if len(kept) > DENSE:
-            shares = (PAIRS, UNIT**2 - PAIRS)
-            return listed(*list_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, *shares))
+            return list_chunk(chunk, keep, len(kept), shares)
         ordered = self.order == "transitions"
-        return Counts(
-            *count_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, PAIRS, UNIT**2 - PAIRS, UNIT, ordered)
-        )
+        return Counts(*count_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, *shares, UNIT, ordered))
 
-    def publish(self, counts: Any, published: tuple[Any, ...], source: Source) -> dict[str, Ints]:
-        variances = self.variances()
+    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+        variances = self.variances(public)
         if not published:
-            return {"items": counts + draw(gaussian(variances[0]), len(counts), source)}
+            law = gaussian(variances[0])
+            if self.selects(public):
+                above = threshold(law, self.selection_delta(public), UNIT, MOST_OF_ONE)
+                return {"items": select("items", counts, law, above, MOST_ITEMS[self.order], source)}
+            return {"items": counts + draw(law, len(counts), source)}
         if isinstance(counts, Listed):
             lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
-            cells, values = noisy_cells(counts, len(self.kept(published)), variances[1], source.derive("pairs"))
+            m = len(self.kept(published, public))
+            cells, values = noisy_cells(counts, m, variances[1], source.derive("pairs"))
             return {"lengths": lengths, "cells": cells, "values": values}
         together = np.concatenate([counts.lengths, counts.pairs])
         noisy = together + draw(gaussian(variances[1]), len(together), source.derive("pairs"))
@@ -147,38 +168,49 @@ class DpStreams(Synthesis):
             tables["transitions"] = counts.transitions + draw(law, counts.transitions.size, source.derive("order"))
         return tables
 
-    def kept(self, published: tuple[Any, ...]) -> Ints:
-        """The items that stand out of the noise, fewer than one of them by chance; a function of noisy counts alone."""
-        from scipy.special import ndtri
+    def kept(self, published: tuple[Any, ...], public: Public) -> Ints:
+        """The items that the tables are about: those selected, or those of the catalogue that stand out of the noise.
 
-        items = published[0]["items"]
-        sigma = float(np.sqrt(self.variances()[0]))
-        threshold = float(ndtri(1 - 1 / max(len(items), 2))) * sigma
-        order = np.argsort(-items, kind="stable")
-        kept = order[: MOST_ITEMS[self.order]]
-        kept = np.sort(kept[items[kept] > threshold])
-        if len(items) < FEWEST_ITEMS:
-            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
+        Fewer than one of the catalogue does so by chance. A function of noisy counts alone.
+        """
+        items: Ints = published[0]["items"]
+        if self.selects(public):
+            kept = np.arange(len(items))
+            help_ = "more people, a larger epsilon, or a public list of items (--catalogue) would help"
+        else:
+            kept, help_ = self._outstanding(items, float(np.sqrt(self.variances(public)[0])))
         if len(kept) < FEWEST_ITEMS:
-            luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
-            at = float(items[order[FEWEST_ITEMS - 1]]) - luck
-            more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
             raise RecveilError(
                 f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
-                f"{FEWEST_ITEMS} are needed: that would take {more} as many people, or as large an epsilon"
+                f"{FEWEST_ITEMS} are needed: {help_}"
             )
         return kept
 
-    def tables(self, published: tuple[Any, ...]) -> Tables:
+    def _outstanding(self, items: Ints, sigma: float) -> tuple[Ints, str]:
+        """The items of a catalogue above the largest of as many noises; and, were they too few, what would help."""
+        from scipy.special import ndtri
+
+        if len(items) < FEWEST_ITEMS:
+            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
+        threshold = float(ndtri(1 - 1 / len(items))) * sigma
+        order = np.argsort(-items, kind="stable")
+        kept = order[: MOST_ITEMS[self.order]]
+        luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
+        at = float(items[order[FEWEST_ITEMS - 1]]) - luck
+        more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
+        help_ = f"that would take {more} as many people, or as large an epsilon"
+        return np.sort(kept[items[kept] > threshold]), help_
+
+    def tables(self, published: tuple[Any, ...], public: Public) -> Tables:
         """The published statistics in units of one person, with the deviations of their noise."""
-        kept = self.kept(published)
+        kept = self.kept(published, public)
         m = len(kept)
-        sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances()]
+        sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
         moves = published[1].get("transitions")
         return Tables(
             kept,
             published[0]["items"][kept] / UNIT,
-            self._pairs(published[1], m),
+            pair_table(published[1], m, self.variances(public)[1]),
             published[1]["lengths"] / UNIT,
             None if moves is None else moves.reshape(m, m) / UNIT,
             sigmas[1],
@@ -187,13 +219,23 @@ class DpStreams(Synthesis):
             float(np.sqrt(1 - PAIRS / UNIT**2)),
         )
 
-    def _pairs(self, second: dict[str, Ints], m: int) -> NDArray[np.float64] | Above:
-        if m > DENSE:
-            return Above(second["cells"], second["values"] / UNIT, cut(m, self.variances()[1]) / UNIT)
-        G = np.zeros((m, m))
-        G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
-        return G + G.T
-
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         k = None if self.k == "auto" else int(self.k)
-        return Drawn(draw_streams(self.tables(published), public, k, source))
+        return Drawn(draw_streams(self.tables(published, public), public, k, source))
+
+
+def list_chunk(chunk: Interactions, keep: NDArray[np.int32], m: int, shares: tuple[int, int]) -> Listed:
+    """The pairs of a chunk one by one, some people at a time: memory depends on a constant, not on the busiest."""
+    rows = at_most(chunk.take(keep[chunk.item] >= 0), MOST_OF_ONE)
+    longest = int(np.diff(rows.starts()).max(initial=1))
+    parts = rows.chunks("user", max(1, _CELLS // longest)) if len(rows) else iter([rows])
+    return reduce(add, (listed(*list_pairs(p.starts(), p.item, keep, m, EDGES, *shares)) for p in parts))
+
+
+def pair_table(second: dict[str, Ints], m: int, variance: int) -> NDArray[np.float64] | Above:
+    """The published pairs in units of one person: all of them, or of very many items those above a threshold."""
+    if m > DENSE:
+        return Above(second["cells"], second["values"] / UNIT, cut(m, variance) / UNIT)
+    G = np.zeros((m, m))
+    G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
+    return G + G.T

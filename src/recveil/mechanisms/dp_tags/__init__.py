@@ -1,15 +1,15 @@
 """dp-tags: tag tables with a proof, and posts drawn from them. Noise on every cell, then posterior means.
 
-First noisy totals of all tags and items; then noisy counts of every item with every tag that stands out. A person's own
-tags need not leave her device: whoever mixes them with the published tables reveals nothing of the others.
-docs/guarantees/dp_tags.md has the theorem.
+First noisy totals of all tags and items; then noisy counts of every item with every tag that stands out. Items are the
+platform's own list and taken for public. Tags are typed by people: unless a list of them is given, they are selected
+within the budget. A person's own tags need not leave her device: whoever mixes them with the published tables reveals
+nothing of the others. docs/guarantees/dp_tags.md has the theorem.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,35 +19,45 @@ from scipy import sparse
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian, laplace
-from recveil.dp.posterior import posterior, posterior_list
+from recveil.dp.posterior import posterior_list
+from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_items
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
+from recveil.mechanisms.dp_tags.cells import (
+    LEAST_OF_USERS,
+    Sums,
+    cells_of,
+    expected,
+    most_tags,
+    noisy_table,
+    outstanding,
+    places,
+    scale,
+    spread,
+    vocabulary,
+)
 from recveil.mechanisms.dp_tags.drawing import TagTables, draw_tags
 from recveil.randomness import Source
+from recveil.views.contributions import at_most
 from recveil.views.triples import distinct
 
 Ints = NDArray[np.int64]
 
 UNIT = 2**16  # the L2 norm of one person in integer tables, at user level
+MOST_OF_ONE = 500  # tags with which one person counts at user level, where tags are selected
 SHARES = {  # of the budget: epsilon at record level, rho at user level
     ("record", "local"): {"tag": 6, "item": 4, "item_tag": 90},
     ("record", "central"): {"tag": 6, "item": 4, "user": 4, "item_tag": 48, "user_tag": 38},
     ("user", "local"): {"tag": 6, "item": 6, "item_tag": 88},
 }  # in hundredths
+SELECTION = {  # the same where tags are selected, which takes more
+    ("record", "local"): {"tag": 10, "item": 4, "item_tag": 86},
+    ("record", "central"): {"tag": 10, "item": 4, "user": 4, "item_tag": 46, "user_tag": 36},
+    ("user", "local"): {"tag": 10, "item": 6, "item_tag": 84},
+}
 TAGS, ITEMS = (0.6, 1500), (0.3, 4000)  # at user level: the share of the threshold, and how many at most
-LEAST_OF_USERS = 0.001  # people have few tags, so that smaller expectations tell them apart
-MOST_CELLS = 2**28
-_FINE = 10**6  # scales are multiples of its inverse, rounded up
-_TILE = 1 << 20
-
-
-class Sums(dict[str, Any]):
-    """Tables by name; they add with `+`, table by table."""
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({name: table + other[name] for name, table in self.items()})
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,8 @@ class DpTags(Synthesis):
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float | None = parameter(
         None,
-        about="at unit=user: the chance that the promise fails; well below one over the number of people",
+        about="at unit=user, and where tags are selected: the chance that the promise fails, well below one over the "
+        "number of people",
         rule=Within(0, 0.1, open_low=True),
     )
     unit: str = parameter(
@@ -70,6 +81,11 @@ class DpTags(Synthesis):
     )
     profiles: str = parameter(
         "local", about="whether people's own tags stay with them, or noisy ones are released", rule=("local", "central")
+    )
+    tags: str = parameter(
+        "selected",
+        about="where no list of tags is given: select them within the budget, or take the observed ones for public",
+        rule=("selected", "observed"),
     )
     k: float = parameter(1.0, about="rows to draw for each that the tables expect", rule=Within(0, 100, open_low=True))
 
@@ -79,53 +95,71 @@ class DpTags(Synthesis):
             raise RecveilError("dp-tags: at unit=user no rows of users are released; leave profiles=local")
         if self.unit == "user" and self.delta is None:
             raise RecveilError("dp-tags: unit=user needs delta, the chance that the promise fails, such as delta=1e-6")
-        if self.unit == "record" and self.delta is not None:
-            raise RecveilError("dp-tags: delta is for unit=user; at unit=record the promise never fails")
 
     @property
     def knows_users(self) -> bool:
         return self.profiles == "central"
 
-    def laws(self) -> dict[str, Law]:
-        """The noise of each table; rounded up, so what is spent is at most the budget."""
-        shares = SHARES[self.unit, self.profiles]
+    def selects(self, public: Public) -> tuple[str, ...]:
+        return () if self.tags == "observed" or "tags" in public.lists else ("tags",)
+
+    def selection_delta(self, public: Public) -> float:
+        """The part of delta that pays for the selection of tags: all of it, or half of it at user level."""
+        if not self.selects(public):
+            return 0.0
         if self.delta is None:
+            raise RecveilError(
+                "dp-tags: tags are typed by people, and selecting those that many use needs delta, such as delta=1e-6; "
+                "or give a public list of tags with --catalogue, or take the observed ones for public: tags=observed"
+            )
+        return self.delta if self.unit == "record" else self.delta / 2
+
+    def laws(self, public: Public) -> dict[str, Law]:
+        """The noise of each table; rounded up, so what is spent is at most the budget."""
+        shares = (SELECTION if self.selects(public) else SHARES)[self.unit, self.profiles]
+        if self.unit == "record":
             return {name: laplace(scale(self.epsilon, share)) for name, share in shares.items()}
-        rho = rho_of(self.epsilon, self.delta)
+        assert self.delta is not None
+        rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         return {name: gaussian(variance(UNIT, share / 100 * rho)) for name, share in shares.items()}
 
-    def rho(self) -> float | None:
-        """What the noise actually costs, as zCDP, where it is Gaussian."""
-        return None if self.delta is None else sum(UNIT**2 / (2 * float(law.size)) for law in self.laws().values())
+    def rho(self, public: Public) -> float | None:
+        """What Gaussian noise actually costs, as zCDP; None at record level, where the noise is Laplace."""
+        if self.unit == "record":
+            return None
+        return sum(UNIT**2 / (2 * float(law.size)) for law in self.laws(public).values())
 
-    def spent(self) -> float:
+    def spent(self, public: Public) -> float:
         """The epsilon that the noise actually costs; never above the one asked for."""
-        rho = self.rho()
+        rho = self.rho(public)
         if rho is None or self.delta is None:
-            return float(sum(1 / law.size for law in self.laws().values()))
-        return epsilon_of(rho, self.delta)
+            return float(sum(1 / law.size for law in self.laws(public).values()))
+        return epsilon_of(rho, self.delta - self.selection_delta(public))
 
     def guarantee(self, public: Public) -> Guarantee:
         listed = (*public.lists, *["items"] * public.catalogue)
-        lists = ["items", "tags", *["users"] * self.knows_users]
+        lists = ["items", *["tags"] * ("tags" not in self.selects(public)), *["users"] * self.knows_users]
         given = " and ".join(
             f"the catalogue of {name}" if name in listed else f"the set of observed {name}" for name in lists
         )
+        fails = self.selection_delta(public)
+        delta = fails if self.unit == "record" else self.delta or 0.0
         if self.unit == "record":
             what = "one tag that somebody gave to an item"
             more = " A person with many tags is protected less: epsilon is multiplied by their number."
         else:
             what, more = "any one person", ""
+        are = "is" if given.count("the ") == 1 else "are"
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not {what} was in the data "
-            f"({strength(self.epsilon, self.delta)}), "
-            f"given that {given} are public.{more}",
+            f"({strength(self.epsilon, delta)}), given that {given} {are} public.{more}",
             status="proved",
             epsilon=self.epsilon,
-            delta=self.delta or 0.0,
+            delta=delta,
+            rho=self.rho(public),
+            rho_fails=0.0 if self.unit == "record" else fails,
             unit=self.unit,
             neighbours=NEIGHBOURS[self.unit],
-            rho=self.rho(),
             given=given,
             proof="docs/guarantees/dp_tags.md",
         )
@@ -151,127 +185,96 @@ class DpTags(Synthesis):
         if data.unit == "session":
             raise RecveilError(f"{self.name} protects people and their tags, and the data have sessions only")
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...]) -> Sums:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Sums:
         rows = distinct(chunk)
         assert rows.tag is not None
         if not published:
-            columns = {"tag": (rows.tag, rows.n_tags), "item": (rows.item, rows.n_items)}
-            if self.knows_users:
-                columns["user"] = (rows.user, rows.n_users)
-            if self.unit == "user":
-                return Sums({name: count_items(rows.starts(), code, n, UNIT) for name, (code, n) in columns.items()})
-            return Sums({name: np.bincount(code, minlength=n) for name, (code, n) in columns.items()})
-        tags, items = self.kept(published)
-        tag, item = _places(tags, rows.n_tags)[rows.tag], _places(items, rows.n_items)[rows.item]
+            return self._totals(rows, public)
+        tags, items = self.kept(published, public)
+        tag, item = places(tags, rows.n_tags)[rows.tag], places(items, rows.n_items)[rows.item]
         inside = (tag >= 0) & (item >= 0)
         rows, tag, item = rows.take(inside), tag[inside], item[inside]
         if self.unit == "user":
             cells = count_items(rows.starts(), item * len(tags) + tag, len(items) * len(tags), UNIT)
             return Sums(item_tag=sparse.csr_array(cells.reshape(len(items), len(tags))))
-        found = Sums(item_tag=_cells(item, tag, (len(items), len(tags))))
+        found = Sums(item_tag=cells_of(item, tag, (len(items), len(tags))))
         if self.knows_users:
-            found["user_tag"] = _cells(rows.user, tag, (rows.n_users, len(tags)))
+            found["user_tag"] = cells_of(rows.user, tag, (rows.n_users, len(tags)))
         return found
 
-    def publish(self, counts: Sums, published: tuple[Any, ...], source: Source) -> dict[str, NDArray[Any]]:
-        laws = self.laws()
+    def _totals(self, rows: Interactions, public: Public) -> Sums:
+        assert rows.tag is not None
+        if self.unit == "record":
+            found = Sums(tag=np.bincount(rows.tag, minlength=rows.n_tags))
+            found["item"] = np.bincount(rows.item, minlength=rows.n_items)
+            if self.knows_users:
+                found["user"] = np.bincount(rows.user, minlength=rows.n_users)
+            return found
+        few = at_most(rows, MOST_OF_ONE, "tag") if self.selects(public) else rows
+        assert few.tag is not None
+        return Sums(
+            tag=count_items(few.starts(), few.tag, few.n_tags, UNIT),
+            item=count_items(rows.starts(), rows.item, rows.n_items, UNIT),
+        )
+
+    def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+        laws = self.laws(public)
         if published:
             return {name: noisy_table(table, laws[name], source.derive(name)) for name, table in counts.items()}
-        return {name: table + draw(laws[name], len(table), source.derive(name)) for name, table in counts.items()}
+        found: dict[str, Any] = {}
+        for name, table in counts.items():
+            law, chance = laws[name], source.derive(name)
+            if name == "tag" and self.selects(public):
+                one = (UNIT, MOST_OF_ONE) if self.unit == "user" else (1, 1)
+                above = threshold(law, self.selection_delta(public), *one)
+                found[name] = select("tags", table, law, above, self._most(counts), chance)
+            else:
+                found[name] = table + draw(law, len(table), chance)
+        return found
 
-    def kept(self, published: tuple[Any, ...]) -> tuple[Ints, Ints]:
-        """The tags and items that the cells are about: a function of noisy totals and public constants alone."""
-        first, laws = published[0], self.laws()
+    def _most(self, totals: Mapping[str, Ints]) -> int:
+        """How many tags the second round can be about."""
         if self.unit == "user":
-            return outstanding(first["tag"], laws["tag"], *TAGS), outstanding(first["item"], laws["item"], *ITEMS)
-        rows = max(len(first[name]) for name in ("item", "user") if name in first)
-        return vocabulary(first["tag"], laws["tag"], rows), np.arange(len(first["item"]))
+            return TAGS[1]
+        return most_tags(max(len(totals[name]) for name in ("item", "user") if name in totals))
 
-    def tables(self, published: tuple[Any, ...]) -> TagTables:
+    def kept(self, published: tuple[Any, ...], public: Public) -> tuple[Ints, Ints]:
+        """The tags and items that the cells are about: a function of noisy totals and public constants alone."""
+        first, laws = published[0], self.laws(public)
+        items = np.arange(len(first["item"]))
+        if self.unit == "user":
+            items = outstanding(first["item"], laws["item"], *ITEMS)
+        if self.selects(public):
+            if not len(first["tag"]):
+                raise RecveilError(
+                    f"dp-tags: no tag stands out of the noise at epsilon {self.epsilon:g}: more people, a larger "
+                    "epsilon, or a public list of tags (--catalogue) would help"
+                )
+            return np.arange(len(first["tag"])), items
+        if self.unit == "user":
+            return outstanding(first["tag"], laws["tag"], *TAGS), items
+        return vocabulary(first["tag"], laws["tag"], self._most(first)), items
+
+    def tables(self, published: tuple[Any, ...], public: Public) -> TagTables:
         """What the published numbers lead one to expect, over the public lists."""
         first, second = published
-        laws, one = self.laws(), UNIT if self.unit == "user" else 1
-        tags, items = self.kept(published)
+        laws, one = self.laws(public), UNIT if self.unit == "user" else 1
+        tags, items = self.kept(published, public)
         n_tags = len(first["tag"])
         columns = first["tag"][tags]
         item_tag = expected(second["item_tag"], first["item"][items], columns, laws["item_tag"], one)
         user_tag = None
         if self.knows_users:
             user_tag = expected(second["user_tag"], first["user"], columns, laws["user_tag"], least=LEAST_OF_USERS)
-            user_tag = _spread(user_tag, np.arange(len(first["user"])), tags, (len(first["user"]), n_tags))
+            user_tag = spread(user_tag, np.arange(len(first["user"])), tags, (len(first["user"]), n_tags))
         totals = np.zeros(n_tags)  # of tags that stand out: the names of others are nobody's business
         totals[tags] = posterior_list(first["tag"], laws["tag"])[tags] / one
         return TagTables(
-            _spread(item_tag, items, tags, (len(first["item"]), n_tags)),
+            spread(item_tag, items, tags, (len(first["item"]), n_tags)),
             totals,
             posterior_list(first["item"], laws["item"]) / one,
             user_tag,
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
-        return draw_tags(self.tables(published), public, self.k, source)
-
-
-def scale(epsilon: float, share: int, norm: int = 1) -> Fraction:
-    """Of the Laplace noise that spends at most `share` hundredths of epsilon on a table of this L1 sensitivity."""
-    return Fraction(ceil(_FINE * norm / (Fraction(share, 100) * Fraction(epsilon))), _FINE)
-
-
-def vocabulary(noisy: Ints, law: Law, rows: int) -> Ints:
-    """The tags that tables with so many rows are about, from the noisy totals of all: most that never occur are not."""
-    most = min(2500, MOST_CELLS // rows)
-    if most < 1:
-        raise RecveilError(f"{rows:,} rows are too many for noise on every cell; give fewer with --catalogue")
-    return _largest(noisy, 0.25 * float(law.size) * log(max(len(noisy), 2) / 2), 100, most)
-
-
-def outstanding(noisy: Ints, law: Law, share: float, most: int) -> Ints:
-    """What lies above a share of the largest of as many Gaussian noises; at least 30."""
-    from scipy.special import ndtri
-
-    return _largest(noisy, share * float(ndtri(1 - 1 / max(len(noisy), 2))) * sqrt(law.size), 30, most)
-
-
-def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[Any]:
-    """Noise on every cell of a table, some rows at a time; numbers take no more room than they need."""
-    rows = max(1, _TILE // max(counts.shape[1], 1))
-    parts: list[NDArray[Any]] = []
-    for begin in range(0, counts.shape[0], rows):
-        part = counts[begin : begin + rows].toarray()
-        part += draw(law, part.size, source, begin * counts.shape[1]).reshape(part.shape)
-        parts.append(part.astype(np.min_scalar_type(-int(np.abs(part).max()) - 1)))
-    return np.concatenate(parts)
-
-
-def expected(
-    noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1, least: float = 0.01
-) -> sparse.csr_array:
-    """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person.
-
-    Expected counts below `least` are left out.
-    """
-    found = posterior(noisy, np.maximum(rows / one, 0.3), np.maximum(columns / one, 0.5), law, least * one)
-    found.data /= np.float32(one)
-    return found
-
-
-def _largest(noisy: Ints, threshold: float, fewest: int, most: int) -> Ints:
-    above = int(np.count_nonzero(noisy > threshold))
-    return np.sort(np.argsort(-noisy, kind="stable")[: min(max(above, fewest), most)])
-
-
-def _cells(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.coo_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=shape).tocsr()
-
-
-def _spread(table: sparse.csr_array, rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """A table over some rows and columns as one over all of them."""
-    cells = table.tocoo()
-    return sparse.csr_array((cells.data, (rows[cells.row], columns[cells.col])), shape=shape)
-
-
-def _places(kept: Ints, n: int) -> NDArray[np.int32]:
-    """Where each code stands in a list; -1: not in it."""
-    place = np.full(n, -1, dtype=np.int32)
-    place[kept] = np.arange(len(kept), dtype=np.int32)
-    return place
+        return draw_tags(self.tables(published, public), public, self.k, source)

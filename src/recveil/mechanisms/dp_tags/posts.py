@@ -19,7 +19,15 @@ from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
-from recveil.mechanisms.dp_tags import LEAST_OF_USERS, Sums, expected, noisy_table, scale, vocabulary
+from recveil.mechanisms.dp_tags.cells import (
+    LEAST_OF_USERS,
+    Sums,
+    expected,
+    most_tags,
+    noisy_table,
+    scale,
+    vocabulary,
+)
 from recveil.randomness import Source
 from recveil.views.triples import Tables, distinct, tables
 
@@ -75,7 +83,7 @@ class DpPostTags(Masking):
         laws = {name: laplace(scale(self.epsilon / 2, share, norm=2)) for name, share in SHARES.items()}
         totals = np.asarray(counts["item_tag"].sum(0)).ravel()
         noisy = totals + draw(laws["tag"], len(totals), source.derive("tag"))
-        tags = vocabulary(noisy, laws["tag"], max(table.shape[0] for table in counts.values()))
+        tags = vocabulary(noisy, laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
         found = {}
         for name, table in counts.items():
             rows = np.asarray(table.sum(1)).ravel()  # public: how many tags each person gave, and each item got

@@ -166,7 +166,7 @@ def _private(train: Interactions, test: Interactions, step: Step) -> dict[str, F
     public = Public(train.kind, train.unit, train.items, train.tags, True, ("tags",))
     for epsilon in (1.0, 4.0):
         mechanism = DpTags(epsilon=epsilon)
-        noisy = mechanism.tables(publish(train, mechanism, public, SOURCE).rounds)
+        noisy = mechanism.tables(publish(train, mechanism, public, SOURCE).rounds, public)
         found[f"dp-tags, epsilon {epsilon:g}"] = judge(Mixture().fit(noisy.beside(exact.user)), test)
         step()
     return found
