@@ -136,9 +136,7 @@ def left_over(z: Floats, s: int, place: Ints, effect: Floats) -> Any:
 
 
 @njit(cache=True)
-def count_products(
-    starts: Ints, item: Codes, rating: Floats, effect: Floats, among: Codes, m: int, unit: int
-) -> Ints:
+def count_products(starts: Ints, item: Codes, rating: Floats, effect: Floats, among: Codes, m: int, unit: int) -> Ints:
     """Products of what is left of two ratings, for pairs of the m items that `among` numbers: the upper triangle."""
     n = len(effect)
     found = np.zeros(m * (m - 1) // 2, dtype=np.int64)

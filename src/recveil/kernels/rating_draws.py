@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from recveil.kernels.chacha import below, restart, stream, uniform, word
@@ -23,7 +23,7 @@ def winners(times: Floats, n: int, out: NDArray[np.int32]) -> None:
             found += 1
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def race(key: NDArray[np.uint64], starts: Ints, weight: Floats, taste: Floats) -> NDArray[np.int32]:
     """Baskets of different items, person by person, each chosen one after the other in proportion to their weights.
 
@@ -37,24 +37,21 @@ def race(key: NDArray[np.uint64], starts: Ints, weight: Floats, taste: Floats) -
         half[i] = 0.0
         for k in range(d):
             half[i] += taste[i, k] * taste[i, k] / 2
-    people = len(starts) - 1
-    blocks = (people + 63) // 64
-    for block in prange(blocks):
-        s = stream(key, 0)
-        g, times = np.empty(d), np.empty(m)
-        for person in range(block * 64, min(people, block * 64 + 64)):
-            n = starts[person + 1] - starts[person]
-            if n == 0:
-                continue
-            restart(s, person)
+    s = stream(key, 0)
+    g, times = np.empty(d), np.empty(m)
+    for person in range(len(starts) - 1):
+        n = starts[person + 1] - starts[person]
+        if n == 0:
+            continue
+        restart(s, person)
+        for k in range(d):
+            g[k] = np.sqrt(-2 * np.log(1.0 - uniform(s))) * np.cos(2 * np.pi * uniform(s))
+        for i in range(m):
+            lean = -half[i]
             for k in range(d):
-                g[k] = np.sqrt(-2 * np.log(1.0 - uniform(s))) * np.cos(2 * np.pi * uniform(s))
-            for i in range(m):
-                lean = -half[i]
-                for k in range(d):
-                    lean += taste[i, k] * g[k]
-                times[i] = -np.log(1.0 - uniform(s)) / (weight[i] * np.exp(lean))
-            winners(times, n, item[starts[person] : starts[person + 1]])
+                lean += taste[i, k] * g[k]
+            times[i] = -np.log(1.0 - uniform(s)) / (weight[i] * np.exp(lean))
+        winners(times, n, item[starts[person] : starts[person + 1]])
     return item
 
 
@@ -94,7 +91,7 @@ def swap(
                     other = begin + below(s, size - 1)
                     row = rows[item[other if other < at else other + 1]]
                 u = np.uint32(word(s) >> np.uint64(32))
-                new = np.int32(min(np.searchsorted(row, u, side="right"), m - 1))
+                new = min(np.int64(np.searchsorted(row, u, side="right")), m - 1)
                 if mine[new]:
                     continue
                 gain = np.float32(0.0)

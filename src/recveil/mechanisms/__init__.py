@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.dp_tags.posts import DpPostTags
@@ -20,6 +21,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
         DpPostTags,
+        DpRatings,
         DpStreams,
         DpTags,
         LaplaceRatings,

@@ -18,7 +18,7 @@ from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee
+from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_pairs
 from recveil.kernels.rating_counts import count_effects, count_loadings, count_products, count_rest
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
@@ -56,7 +56,13 @@ class DpRatings(Synthesis):
     """Differentially private synthetic ratings, at the level of whole users."""
 
     name = "dp-ratings"
+    purpose = (
+        "For publication of ratings: synthetic people drawn from noisy statistics, with a proof per person. Rating "
+        "algorithms can be compared and trained on it; the more people, the less the noise hurts."
+    )
     needs = ("rating",)
+    kinds = ("ratings",)
+    learned_from = "tables"
     rounds = 3
     drawing = ("k",)
 
@@ -203,29 +209,30 @@ class DpRatings(Synthesis):
         unit = public.unit
         known = "the catalogue of items and the scale of ratings" if public.catalogue else "the scale of ratings"
         verb = "are" if public.catalogue else "is"
+        sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"(epsilon {self.epsilon:g}, delta {self.delta:g}), given that {known} {verb} public.",
+            f"({strength(self.epsilon, self.delta)}), given that {known} {verb} public.{sessions}",
             status="proved",
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho(public),
             rho_fails=self.selection_delta(public),
             unit=unit,
-            neighbours=f"add or remove one {unit} with everything she did",
+            neighbours=NEIGHBOURS[unit],
             given=known,
             proof="docs/guarantees/dp_ratings.md",
         )
 
     def card(self) -> str:
         return (
-            "No row of this release was ever a row of the data. Noisy tables were made of how many people have an item, "
-            "how they rate it above their own mean, which items go together, how ratings of two items go together, how "
-            "many items people have and how they use the scale; every person counts at most as much as any other in "
-            "each of them. New people and their ratings were drawn from these tables alone. The files in tables/ hold "
-            "what the noisy tables lead one to expect of items. Heavy raters weigh less than in the data, differences "
-            "between people are smaller, so that errors of rating predictors are not those of the data though their "
-            "order tends to be; times, and anything beyond pairs of items, are not reproduced."
+            "No row of this release was ever a row of the data. Noisy tables were made of how many people have an "
+            "item, how they rate it above their own mean, which items go together and how ratings of two of them do, "
+            "how many items people have and how they use the scale; every person counts at most as much as any other "
+            "in each of them. New people and their ratings were drawn from these tables alone. The files in tables/ "
+            "hold what the noisy tables lead one to expect of items. Heavy raters weigh less than in the data, and "
+            "people differ less, so that errors of rating predictors are not those of the data, though their order "
+            "tends to be. Times, and anything beyond pairs of items, are not reproduced."
         )
 
 

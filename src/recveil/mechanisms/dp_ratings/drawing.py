@@ -18,6 +18,7 @@ from recveil.mechanisms.dp_ratings.baskets import add_rare, draw_baskets
 from recveil.mechanisms.dp_ratings.directions import square
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings, popularity
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
+from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
 from recveil.mechanisms.dp_ratings.ratings import Model, Told, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale
@@ -96,7 +97,14 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
         levels[level],
         unit="session" if public.unit == "session" else "user",
     )
-    return Drawn(made, item_tables(known, model).frames(public.items))
+    frames = item_tables(known, model).frames(public.items)
+    return Drawn(made, frames | {"pairs": pair_frame(direct(tables, pairs), public.items)})
+
+
+def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:
+    """How alike items are, straight from the noisy tables."""
+    M = shrunk_pairs(tables.pairs, pairs or expected(tables), tables.sigma["pairs"], 1.0)
+    return Likeness(likeness(M), tables.paired, tables.have)
 
 
 def item_tables(known: Told, model: Model) -> ItemTables:

@@ -28,7 +28,8 @@ def popularity(noisy: Floats, sigma: float) -> Floats:
     exponent = 0.5 * (levels[:, None] / _LEVELS - support / sigma) ** 2
     likelihood = np.exp(exponent.min(1, keepdims=True) - exponent)
     joint = likelihood * mixture(likelihood, counts, np.full(len(support), 1 / len(support)), _STEPS)
-    return np.maximum(joint @ support / joint.sum(1), 0.02 * sigma)[which]
+    found: Floats = np.maximum(joint @ support / joint.sum(1), 0.02 * sigma)[which]
+    return found
 
 
 def effects(have: Floats, like: Floats, sigma: float, extra: Floats | None = None) -> Floats:

@@ -145,7 +145,7 @@ def draw_ratings(rows: Baskets, model: Model, told: Told) -> Floats:
     order = rising[order]  # item by item, in each from the lowest rating to the highest
     item = rows.item[order]
     rank = np.arange(len(item)) - starts[item]
-    weight = np.bincount(rows.item, 1 / np.diff(rows.starts)[rows.user], minlength=len(n))
+    weight: Floats = np.bincount(rows.item, 1.0 / np.diff(rows.starts)[rows.user], len(n)).astype(np.float64)
     shares = item_shares(np.bincount(rows.item, x, minlength=len(n)) / n, weight, told.levels, told.scale.values)
     place = (rank + rows.offset[item]) / n[item]
     ends = np.cumsum(shares, axis=1)[:, :-1]
@@ -157,9 +157,7 @@ def draw_ratings(rows: Baskets, model: Model, told: Told) -> Floats:
     return value
 
 
-def _drawn_loadings(
-    rows: Baskets, value: Floats, told: Told
-) -> tuple[Floats, Floats]:
+def _drawn_loadings(rows: Baskets, value: Floats, told: Told) -> tuple[Floats, Floats]:
     """How many have each item, and the loadings of the drawn ratings, counted as those of people."""
     have = count_effects(rows.starts, rows.item, value, len(told.have), _UNIT)[0] / _UNIT
     C = count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
