@@ -12,7 +12,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from recveil.desk.cache import Cache
-from recveil.desk.compare import Plan, check, compare, measures
+from recveil.desk.compare import compare
+from recveil.desk.design import Design, measures
 from recveil.desk.estimate import estimate
 from recveil.formats import read
 from recveil.mechanisms.advice import fitting
@@ -30,8 +31,8 @@ def main() -> None:
     data = read(folder / "ml-100k" / "ratings.parquet")
     names = {spec.partition(":")[0] for spec in fitting(data)}
     specs = [s for s in (*FIRST, *SPARE) if s.partition(":")[0] in names][:4]
-    plan = Plan()
-    print(f"{', '.join(specs)}; estimate: {estimate(data, check(data, specs), measures(plan), plan)}")
+    plan = Design()
+    print(f"{', '.join(specs)}; estimate: {estimate(data, len(specs), measures(plan), plan)}")
     with tempfile.TemporaryDirectory() as place:
         took, worked = [], []
         for _ in range(2):

@@ -27,7 +27,7 @@ def test_inspect_answers_people_and_machines(recveil: Run, ratings: Path) -> Non
     found = recveil("inspect", ratings, json_answer=True)
     assert (found["kind"], found["users"], found["items"]) == ("ratings", 40, 30)
     assert found["rating"]["min"] == 1
-    assert "40 users" in recveil("inspect", ratings).stdout
+    assert "40 people" in recveil("inspect", ratings).stdout
 
 
 @pytest.mark.parametrize("sample", ["films", "sessions", "tags"])

@@ -12,7 +12,9 @@ import pytest
 
 from recveil.data import Interactions
 from recveil.desk.cache import Cache, fingerprint
-from recveil.desk.compare import Plan, check, compare, measures, split
+from recveil.desk.candidates import candidates
+from recveil.desk.compare import compare
+from recveil.desk.design import Design, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.measure import MEASURES
 from recveil.errors import RecveilError
@@ -69,7 +71,7 @@ def test_items_permuted_across_users_have_no_lift(world: str) -> None:
 def test_a_second_run_finds_everything_in_the_cache(
     films: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = Plan(quick=True, only=FEW)
+    plan = Design(quick=True, only=FEW)
     first = compare(films, ["pseudonymise"], plan, cache=Cache(tmp_path))
 
     def never(*_: Any, **__: Any) -> None:
@@ -107,7 +109,7 @@ def test_the_fingerprint_tells_data_apart(films: Interactions) -> None:
 
 
 def test_all_mechanisms_meet_the_same_people(films: Interactions) -> None:
-    report = compare(films, ["pseudonymise", "random-ratings"], Plan(quick=True, only=FEW))
+    report = compare(films, ["pseudonymise", "random-ratings"], Design(quick=True, only=FEW))
     assert [e.spec for e in report.entries] == ["pseudonymise", "random-ratings"]
     real = [[(m.name, dict(m.params), m.value) for m in report.measurements if m.mechanism == e.spec
              and m.params.get("trained_on") == "real"] for e in report.entries]  # fmt: skip
@@ -126,7 +128,7 @@ def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
         raise RecveilError("there is nobody to measure")
 
     monkeypatch.setitem(MEASURES, "linkage", broken)
-    report = compare(films, ["pseudonymise"], Plan(only=("linkage",)))
+    report = compare(films, ["pseudonymise"], Design(only=("linkage",)))
     assert report.left_out == ("linkage of pseudonymise: there is nobody to measure",)
     assert not report.measurements
 
@@ -138,34 +140,34 @@ def test_a_mechanism_that_refuses_does_not_stop_the_others(
         raise RecveilError("random-ratings: too few people")
 
     monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", refuse)
-    report = compare(films, ["random-ratings", "pseudonymise"], Plan(only=("linkage",)))
+    report = compare(films, ["random-ratings", "pseudonymise"], Design(only=("linkage",)))
     assert [e.spec for e in report.entries] == ["pseudonymise"]
     assert report.left_out == ("random-ratings: too few people",)
     with pytest.raises(RecveilError, match="too few people"):
-        compare(films, ["random-ratings"], Plan(only=("linkage",)))
+        compare(films, ["random-ratings"], Design(only=("linkage",)))
 
 
 def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:
     with pytest.raises(RecveilError, match="unknown measure 'linkag'; did you mean linkage"):
-        measures(Plan(only=("linkag",)))
+        measures(Design(only=("linkag",)))
     with pytest.raises(RecveilError, match="at least one mechanism"):
-        check(films, [])
+        candidates(films, [])
     with pytest.raises(RecveilError, match="holdout must be strictly between 0 and 1, not 1"):
-        Plan(holdout=1)
+        Design(holdout=1)
     with pytest.raises(RecveilError, match="too few to compare on"):
         split(sample("films?users=30"), 0.2, [0, 0])
     clicks = replace(films, rating=None)
     with pytest.raises(RecveilError, match="random-ratings needs a rating column"):
-        check(clicks, ["pseudonymise", "random-ratings"])
-    assert len(check(films, ["pseudonymise", "pseudonymise"])) == 1
+        candidates(clicks, ["pseudonymise", "random-ratings"])
+    assert len(candidates(films, ["pseudonymise", "pseudonymise"])) == 1
 
 
 def test_the_estimate_grows_with_the_work(films: Interactions) -> None:
-    one, two = [parse("pseudonymise")], [parse("pseudonymise"), parse("random-ratings")]
-    names = list(measures(Plan()))
-    assert estimate(films, two, names, Plan()).seconds > estimate(films, one, names, Plan()).seconds
-    assert estimate(films, two, ["linkage"], Plan()).seconds < estimate(films, two, names, Plan()).seconds
-    assert "of memory" in str(estimate(films, two, names, Plan()))
+    one, two = 1, 2
+    names = list(measures(Design()))
+    assert estimate(films, two, names, Design()).seconds > estimate(films, one, names, Design()).seconds
+    assert estimate(films, two, ["linkage"], Design()).seconds < estimate(films, two, names, Design()).seconds
+    assert "of memory" in str(estimate(films, two, names, Design()))
 
 
 def test_advice_speaks_of_every_mechanism(films: Interactions) -> None:
@@ -176,7 +178,7 @@ def test_advice_speaks_of_every_mechanism(films: Interactions) -> None:
     assert "needs a rating column" in unfit["random-ratings"]
     assert "random-ratings" not in fitting(clicks) and "pseudonymise" in fitting(clicks)
     for spec in fitting(films):
-        parse(spec).fits(films)
+        parse(spec).check_fit(films)
 
 
 def test_the_command_writes_a_report_and_answers_in_json(recveil: Callable[..., Any], tmp_path: Path) -> None:

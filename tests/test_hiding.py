@@ -10,7 +10,7 @@ import pytest
 from recveil.data import from_ids
 from recveil.desk.release import release
 from recveil.formats import read
-from recveil.measurement import Trial, trial
+from recveil.measurement import LeftOutError, Trial, trial
 from recveil.mechanisms.spec import parse
 from recveil.metrics.hiding import charts, hiding, per_user, released_ratings
 
@@ -45,7 +45,8 @@ def test_repeated_pairs_are_compared_as_sets() -> None:
 
 
 def test_without_an_owner_nothing_is_said() -> None:
-    assert hiding(replace(by_hand(), owner=None), np.random.default_rng(0)) == []
+    with pytest.raises(LeftOutError, match="whose"):
+        hiding(replace(by_hand(), owner=None), np.random.default_rng(0))
 
 
 @pytest.mark.data

@@ -135,10 +135,11 @@ def test_releases_of_people_add_up_whatever_the_mechanism(recveil: Callable[...,
     done = recveil("release", "tags.csv", "--with", spec, "-o", "two", "--ledger", "l")
     assert done.stderr.count("in all:") == 1
     (total,) = ledger.totals(ledger.read(tmp_path / "l"))
-    assert (total.unit, total.releases, total.delta) == ("user", 2, 1e-4)
+    assert (total.unit, total.releases) == ("user", 2)
+    assert total.delta == pytest.approx(1.5e-4)  # half of each delta for selections, half of one for the noise
     assert 4 < total.epsilon < 8
     one, other = ledger.read(tmp_path / "l")
-    assert total.epsilon == pytest.approx(epsilon_of(one["rho"] + other["rho"], 1e-4))
+    assert total.epsilon == pytest.approx(epsilon_of(one["rho"] + other["rho"], 5e-5))
 
 
 def test_one_relation_for_each_unit() -> None:

@@ -44,7 +44,8 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
     names = {m["name"] for m in found["measurements"]}
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}
     assert names >= attacks | {"lift", "precision", "rmse", "agreement"}
-    assert {gap["name"] for gap in found["left_out"]} == {"copies"}  # ratings are released without their order
+    why = {gap["name"]: gap["why"] for gap in found["left_out"]}  # ratings are released without their order
+    assert set(why) == {"copies", "tags"} and why["tags"] == "the data have no tags"
     for m in found["measurements"]:
         assert m["mechanism"] == "pseudonymise"
         assert m["low"] <= m["value"] <= m["high"]

@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
 
 from recveil.data import Interactions, concat, from_ids
-from recveil.measurement import Measurement, Trial, measure
+from recveil.desk.measure import measure_release
+from recveil.measurement import LeftOutError, Measurement, Trial, attempt, measure
 from recveil.metrics import METRICS
 from recveil.metrics.agreement import Scores, agreement, kendall
 from recveil.metrics.damage import damage
@@ -77,18 +78,38 @@ def test_a_metric_is_best_where_nothing_was_changed(name: str, unchanged: dict[s
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
-def test_a_metric_that_does_not_apply_measures_nothing(name: str) -> None:
+def test_a_metric_that_does_not_apply_says_why(name: str) -> None:
     data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 3]))
-    found = measure(Trial(data, data), {name: METRICS[name]}, 0)
-    assert bool(found) == (name in ("popularity", "sequences"))
+    if name in ("popularity", "sequences"):
+        assert measure(Trial(data, data), {name: METRICS[name]}, 0)
+        return
+    with pytest.raises(LeftOutError) as why:
+        measure(Trial(data, data), {name: METRICS[name]}, 0)
+    assert attempt(Trial(data, data), name, METRICS[name], 0) == ([], str(why.value))
+
+
+def test_a_missing_extra_is_a_reason_and_loses_nothing() -> None:
+    data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 3]))
+
+    def lacks(*_: object) -> list[Measurement]:
+        raise ModuleNotFoundError("No module named 'surprise'", name="surprise")
+
+    assert attempt(Trial(data, data), "lacks", lacks, 0) == (
+        [],
+        "surprise is not installed; pip install 'recveil[measure]'",
+    )
+    found = measure_release(data, data, measures={"lacks": lacks, "popularity": METRICS["popularity"]})
+    assert [m.name for m in found.measurements] == ["popularity"] and set(found.left_out) == {"lacks"}
 
 
 def test_an_empty_release_is_worth_nothing(films: Trial) -> None:
     nothing = replace(films, released=films.train.take(np.array([], dtype=np.int64)))
     found = [m for m in lift(nothing, np.random.default_rng(0), QUICK) if m.name == "lift"]
     assert all(m.high < 0 for m in found)
-    for name in ("ranking", "exposure", "damage", "popularity", "sequences", "latent"):
-        measure(nothing, {name: METRICS[name]}, 0)
+    for name in ("ranking", "exposure", "damage"):
+        assert measure(nothing, {name: METRICS[name]}, 0)
+    for name in ("popularity", "sequences", "latent"):
+        assert attempt(nothing, name, METRICS[name], 0)[1]
 
 
 def test_the_same_seed_gives_the_same_interval(films: Trial) -> None:

@@ -92,11 +92,11 @@ def test_the_same_rows_in_any_partitions(spark: Any, name: str, tmp_path: Path) 
 
 
 def test_rows_of_a_public_list_of_users_are_not_for_spark() -> None:
-    from recveil.spark.release import runs
+    from recveil.spark.release import check_runs
 
-    runs(parse("dp-tags:epsilon=1"))
+    check_runs(parse("dp-tags:epsilon=1"))
     with pytest.raises(RecveilError, match="dp-tags with tables of users does not run on Spark"):
-        runs(parse("dp-tags:epsilon=1,profiles=central"))
+        check_runs(parse("dp-tags:epsilon=1,profiles=central"))
 
 
 @pytest.mark.parametrize("name", sorted(set(MECHANISMS) - set(ON_SPARK)))

@@ -18,7 +18,7 @@ from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.intervals import paired_t
 from recveil.kernels.folkrank import spread
-from recveil.measurement import trial
+from recveil.measurement import LeftOutError, trial
 from recveil.metrics.tags import divergence, judge, measured, recalls, semantic_loss
 from recveil.metrics.tags import tags as metric
 from recveil.recommenders.folkrank import FolkRank
@@ -200,7 +200,8 @@ def test_a_release_without_tags_is_said_to_be_one() -> None:
     train, people = (part.compact() for part in horizontal(sample("tags?users=40"), 0.5, np.random.default_rng(0)))
     with pytest.raises(RecveilError, match="the release has no tags"):
         metric(trial(train, replace(train, tag=None, tags=None), holdout=people), rng())
-    assert metric(trial(train, train), rng()) == []
+    with pytest.raises(LeftOutError, match="held out"):
+        metric(trial(train, train), rng())
 
 
 def rng() -> np.random.Generator:

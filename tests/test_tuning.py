@@ -10,7 +10,7 @@ import pytest
 
 from recveil.desk.release import release
 from recveil.errors import RecveilError
-from recveil.measurement import Measurement, trial
+from recveil.measurement import LeftOutError, Measurement, trial
 from recveil.mechanisms.spec import parse
 from recveil.metrics.challenge import beside, challenge
 from recveil.recommenders import RATERS
@@ -100,7 +100,8 @@ def test_a_challenge_needs_every_pair() -> None:
     made = release(data, parse("pseudonymise"), seed=1)
     missing = trial(data, made.data.take(np.arange(1, len(data))), id_map=made.id_map)
     assert beside(missing) is None
-    assert challenge(missing, np.random.default_rng(0)) == []
+    with pytest.raises(LeftOutError, match="every rated pair"):
+        challenge(missing, np.random.default_rng(0))
 
 
 @pytest.mark.slow

@@ -16,3 +16,21 @@ def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
     near = get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
     return RecveilError(f"unknown {what} {name!r}; {hint}")
+
+
+# What to install for a module that is not there.
+EXTRAS = {
+    "measure": ("altair", "cornac", "implicit", "joblib", "surprise", "threadpoolctl", "vl_convert"),
+    "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "spark": ("pyspark",),
+    "tags": ("tomotopy",),
+}
+
+
+def not_installed(missing: ModuleNotFoundError) -> str:
+    """Which extra brings a module that is not there; raises again what no extra brings."""
+    module = (missing.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+    if extra is None:
+        raise missing
+    return f"{module} is not installed; pip install 'recveil[{extra}]'"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Codes, Interactions, align
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, not_installed
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,14 @@ class Measurement:
 
 
 class LeftOutError(RecveilError):
-    """One measure cannot be made of what was given (no held-out people, no id map); others still can."""
+    """One measure cannot be made of what was given (no held-out people, no id map); others still can.
+
+    The one way to say so: a measure never returns nothing, and never a 0 that stands for nothing.
+    """
+
+
+NO_TEST_PEOPLE = "there are no test people: nobody is known to be held out of the release"
+NO_OWNERS = "nobody knows which record is whose; give the id map of the release"
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,22 @@ def measure(
         rng = np.random.default_rng([seed, *name.encode()])
         found += [replace(m, mechanism=mechanism) for m in function(trial, rng)]
     return found
+
+
+def attempt(
+    trial: Trial, name: str, function: Measure, seed: int, mechanism: str | None = None
+) -> tuple[list[Measurement], str]:
+    """A measure that may not be possible: its measurements, or none and in one line why not.
+
+    What a measure lacks (held-out people, ratings, an extra that is not installed) never loses what others found.
+    """
+    try:
+        found = measure(trial, {name: function}, seed, mechanism)
+    except RecveilError as reason:
+        return [], str(reason)
+    except ModuleNotFoundError as missing:
+        return [], not_installed(missing)
+    return found, "" if found else "there is nothing to measure in these data"
 
 
 def _owner(train: Interactions, released: Interactions, id_map: pl.DataFrame) -> Codes:

@@ -85,7 +85,7 @@ class Mechanism(ABC):
     def card(self) -> str:
         """In plain words for the bundle's README: what was done, and what an attacker still learns."""
 
-    def fits(self, data: Interactions) -> None:
+    def check_fit(self, data: Interactions) -> None:
         """Raise a clear error where the data lack what the mechanism needs."""
         for column in self.needs:
             if getattr(data, column) is None:

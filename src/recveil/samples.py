@@ -40,6 +40,8 @@ STYLES = ["classic", "modern", "slow", "fast", "dark", "happy", "acoustic", "ear
 COMMON = ["favourites", "good", "seen live", "albums i own", "check out", "love", "background", "workout"]
 NOTES = 20_000  # words that only one or a few people use
 
+WORDS = {"films": ("film", "viewer"), "sessions": ("product", "session"), "tags": ("artist", "listener")}
+
 
 def sample(name: str, part: int = 0, parts: int = 1) -> Interactions:
     """The world called `name`: "films", "sessions" or "tags", perhaps with "?users=...,items=...,seed=...".

@@ -24,7 +24,7 @@ from recveil.cli.reproduce import reproduce
 from recveil.cli.serve import serve
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, not_installed
 
 app = typer.Typer(
     name="recveil",
@@ -53,14 +53,6 @@ for command in (
     app.command()(command)
 
 
-EXTRAS = {
-    "measure": ("altair", "cornac", "implicit", "surprise", "vl_convert"),
-    "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
-    "spark": ("pyspark",),
-    "tags": ("tomotopy",),
-}
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         from recveil import __version__
@@ -85,11 +77,7 @@ def main() -> None:
         print(f"recveil: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)
     except ModuleNotFoundError as missing:
-        module = (missing.name or "").partition(".")[0]
-        extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
-        if extra is None:
-            raise
-        print(f"recveil: {module} is not installed; pip install 'recveil[{extra}]'", file=sys.stderr)
+        print(f"recveil: {not_installed(missing)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("recveil: stopped; nothing half written is left behind", file=sys.stderr)

@@ -6,15 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recveil.errors import RecveilError
+
 if TYPE_CHECKING:
     from recveil.data import Interactions
-
-SILENCE = 20.0  # seconds between two lines of progress where there is no terminal
+    from recveil.desk.progress import Progress
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
 Columns = Annotated[
@@ -24,7 +24,7 @@ Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
 FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
-Engine = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
 Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
@@ -35,32 +35,19 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, columns: str | None = None, fold_tags: bool = False) -> Interactions:
+def read_data(data: str, columns: str | None = None) -> Interactions:
     """DATA as given on the command line, with all its rows."""
-    if data.startswith("sample:"):
-        from recveil.samples import sample
+    from recveil.desk.inputs import Input
 
-        rows = sample(data.removeprefix("sample:"))
-    else:
-        from recveil.formats import parse_columns, read
-
-        rows = read(data, columns=parse_columns(columns) if columns else None, duplicates="all")
-    if fold_tags:
-        from recveil.views.triples import folded
-
-        rows = folded(rows)
-    return rows
+    return Input(data, columns).all_rows()
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:
     """DATA with repeated pairs settled; says on standard error how many there were."""
-    from recveil.formats import deduplicate
+    from recveil.desk.inputs import Input
 
-    rows = read_data(data, columns, fold_tags)
-    kept = deduplicate(rows, duplicates)  # type: ignore[arg-type]
-    if len(kept) < len(rows):
-        say(f"{len(rows) - len(kept):,} repeated rows left out (kept: the {duplicates} of each)")
-    return kept
+    with terminal() as progress:
+        return Input(data, columns, duplicates, fold_tags).rows(progress)
 
 
 def say(line: str) -> None:
@@ -74,34 +61,34 @@ def answer(document: dict[str, Any], lines: list[str], as_json: bool) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int, lines: bool = False) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal; elsewhere silence, or with `lines` a line now and then.
-
-    Yields the function to be told of steps done.
+def terminal(lines: bool = False) -> Iterator[Progress]:
+    """The Progress of a person at a terminal: notes as lines, steps as a bar; elsewhere, with `lines`, a line now and
+    then.
     """
-    if not sys.stderr.isatty():
-        yield _lines_now_and_then(what, total) if lines else lambda steps: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+    from recveil.cli.terminal import Terminal
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda steps: bar.update(task, advance=steps)
+    shown = Terminal(lines)
+    try:
+        yield shown
+    finally:
+        shown.close()
 
 
-def _lines_now_and_then(what: str, total: int) -> Callable[[int], None]:
-    start = said = monotonic()
-    done = 0
+@contextmanager
+def progress(what: str, total: int, lines: bool = False) -> Iterator[Callable[[int], None]]:
+    """The same for one piece of work: yields the function to be told of steps done."""
+    with terminal(lines) as shown:
+        yield shown.counter(what, total)
 
-    def tick(steps: int) -> None:
-        nonlocal done, said
-        done += steps
-        now = monotonic()
-        if now - said >= SILENCE and 0 < done < total:
-            said = now
-            minutes = (now - start) * (total - done) / done / 60
-            left = f"about {minutes:.0f} minutes" if minutes >= 1.5 else "about a minute"
-            say(f"{what}: {done / total:.0%} done, {left} left")
 
-    return tick
+def names(text: str | None) -> tuple[str, ...] | None:
+    """Names separated by commas."""
+    return tuple(name for part in text.split(",") if (name := part.strip())) if text else None
+
+
+def numbers(text: str | None) -> tuple[int, ...] | None:
+    """Whole numbers separated by commas, as --known takes them."""
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else None
+    except ValueError:
+        raise RecveilError(f"--known takes whole numbers such as 2,4,8, not {text!r}") from None

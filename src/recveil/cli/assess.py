@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, read_data
-from recveil.cli.measure import numbers
+from recveil.cli.arguments import Columns, Data, Json, Seed, answer, numbers, read_data
 
 
 def assess(
@@ -25,7 +24,7 @@ def assess(
 
     Example: recveil assess ratings.csv
     """
-    levels = tuple(numbers(known)) if known else None
+    levels = numbers(known)
     import secrets
 
     from recveil.desk.assess import assess as look

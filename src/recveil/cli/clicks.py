@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Engine, Json, Master, Seed, answer, read_released, say
+from recveil.cli.arguments import Columns, Data, Duplicates, EngineName, Json, Master, Seed, answer, read_released, say
 from recveil.errors import unknown
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def clicks(
         str | None, typer.Option(metavar="FILE", help="Write a row for each item: .csv, .parquet.")
     ] = None,
     duplicates: Duplicates = "last",
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
@@ -82,7 +82,7 @@ def _on_spark(
     users: str | None,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     from recveil.clicks.summary import item_rows
-    from recveil.desk.places import vacant, whole
+    from recveil.desk.places import check_vacant, whole
     from recveil.spark.clicks import people_table, summary_table
     from recveil.spark.lake import place, write_parts
     from recveil.spark.reading import read_table
@@ -91,7 +91,7 @@ def _on_spark(
     with session(master) as spark:
         people = place(spark, users) if users else None
         if people:
-            vacant(people)
+            check_vacant(people)
         rows = read_table(spark, data, columns, duplicates)
         found, item = summary_table(rows, like, base)
         if people and users:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, progress, read_released, say
-from recveil.errors import RecveilError
-
-if TYPE_CHECKING:
-    from recveil.report.table import Report, Words
-
-SAMPLES = {"films": ("film", "viewer"), "sessions": ("product", "session"), "tags": ("artist", "listener")}
+from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, names, say, terminal
 
 
 def compare(
     data: Data,
-    with_: Annotated[list[str], typer.Option("--with", metavar="SPEC", help="A mechanism; give it once for each.")],
+    with_: Annotated[
+        list[str],
+        typer.Option("--with", metavar="SPEC", help="A mechanism, or a release made elsewhere; once for each."),
+    ],
+    releases: Annotated[
+        list[str] | None,
+        typer.Option("--release", metavar="FILE", help="A release made by another tool; once for each."),
+    ] = None,
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the report goes, .html.")
     ] = None,
@@ -38,62 +39,36 @@ def compare(
 
     Example: recveil compare ratings.csv --with pseudonymise --with random-ratings -o report.html
     """
-    if out and not Path(out).absolute().parent.is_dir():
-        raise RecveilError(f"{out}: there is no folder {Path(out).parent}")
-    if out and Path(out).is_dir():
-        raise RecveilError(f"{out} is a folder; name a file for the report")
+    from recveil.desk.files import check_writable, write_text
+
+    for place, endings in ((out, (".html",)), (figures, ())):
+        if place:
+            check_writable(place, endings)
     if out or figures:
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
     from recveil.desk.cache import Cache, user_cache
-    from recveil.desk.compare import Plan, check, measures
-    from recveil.desk.compare import compare as run
-    from recveil.desk.estimate import estimate
+    from recveil.desk.compare import CompareRequest, run_compare
+    from recveil.desk.design import Design
+    from recveil.desk.inputs import Input
     from recveil.report.text import text
 
-    plan = Plan(seed or 0, holdout, splits, quick, tuple(only.split(",")) if only else None)
-    chosen = measures(plan)
-    rows = read_released(data, columns, duplicates, fold_tags)
-    mechanisms = check(rows, with_)
-    say(f"{len(mechanisms)} mechanisms, {len(chosen)} measures: {estimate(rows, mechanisms, chosen, plan)} at most")
-    with progress("comparing", len(mechanisms) * (len(chosen) + 1)) as tick:
-        report = run(
-            rows,
-            with_,
-            plan,
-            cache=Cache(None) if no_cache else user_cache(),
-            step=lambda _: tick(1),
-            source=data if data.startswith("sample:") else Path(data).name,
-            words=words_of(data),
-        )
+    request = CompareRequest(
+        Input(data, columns, duplicates, fold_tags),
+        (*with_, *map(Path, releases or ())),
+        Design(seed or 0, holdout, splits, quick, names(only)),
+        Cache(None) if no_cache else user_cache(),
+    )
+    with terminal() as progress:
+        report = run_compare(request, progress)
     lines = text(report)
+    answer({**report.record(), "report": out}, lines, as_json)  # first: whatever happens to the files, it was measured
     if out:
-        write(report, out)
-        lines += ["", f"The report is in {out}"]
+        from recveil.report.html import html
+
+        write_text(out, html(report))
+        say(f"The report is in {out}")
     if figures:
         from recveil.report.figures import save
 
         save(report, figures)
-        lines.append(f"The figures are in {figures}")
-    answer({**report.record(), "report": out}, lines, as_json)
-
-
-def write(report: Report, path: str | Path) -> None:
-    """The page, written whole or not at all."""
-    from recveil.report.html import html
-
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(html(report), encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise RecveilError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def words_of(data: str) -> Words | None:
-    """What an item and a person of a sample are called."""
-    from recveil.report.table import Words
-
-    name = data.removeprefix("sample:").partition("?")[0]
-    return Words(*SAMPLES[name]) if data.startswith("sample:") and name in SAMPLES else None
+        say(f"The figures are in {figures}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, progress, say
+from recveil.cli.arguments import Json, Seed, answer, say, terminal
 from recveil.errors import RecveilError
 
 SAMPLE = "films"
@@ -23,14 +23,17 @@ def demo(
 
     Example: recveil demo -o demo
     """
-    from recveil.cli.compare import words_of, write
     from recveil.desk.assess import assess
     from recveil.desk.bundle import load, save
     from recveil.desk.cache import user_cache
-    from recveil.desk.compare import Plan, compare, measures
+    from recveil.desk.compare import CompareRequest, run_compare
+    from recveil.desk.design import Design
+    from recveil.desk.files import write_text
+    from recveil.desk.inputs import Input
     from recveil.desk.release import release
     from recveil.mechanisms.advice import fitting
     from recveil.mechanisms.spec import parse
+    from recveil.report.html import html
     from recveil.report.text import text
     from recveil.samples import sample
 
@@ -60,19 +63,11 @@ def demo(
         say(f"   {directory!s}: {manifest['rows']:,} rows, promise: {manifest['guarantee']['status']}; verified")
 
     say("\n3. attack and compare, with the quick referees")
-    plan = Plan(seed or 0, quick=True)
-    with progress("comparing", len(specs) * (len(measures(plan)) + 1)) as tick:
-        report = compare(
-            data,
-            specs,
-            plan,
-            cache=user_cache(),
-            step=lambda _: tick(1),
-            source=f"sample:{SAMPLE}",
-            words=words_of(f"sample:{SAMPLE}"),
-        )
+    design = Design(seed or 0, quick=True)
+    with terminal() as progress:
+        report = run_compare(CompareRequest(Input(f"sample:{SAMPLE}"), tuple(specs), design, user_cache()), progress)
     page = folder / "report.html"
-    write(report, page)
+    write_text(page, html(report))
     lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s. Look at {page} in a browser,"]
     lines.append(f"and at {bundles[0]['bundle']}/README.md, the card of a bundle.")
     answer({**report.record(), "report": str(page), "bundles": bundles, "assess": exposed}, lines, as_json)

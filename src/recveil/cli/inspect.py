@@ -1,38 +1,81 @@
-"""recveil inspect DATA: what is this file?"""
+"""recveil inspect DATA: what is this file, what is taken for what, and what to type next."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, read_data
+import typer
+
+from recveil.cli.arguments import Columns, Data, Json, answer, read_data
 
 
-def inspect(data: Data, columns: Columns = None, as_json: Json = False, seed: Seed = None) -> None:  # noqa: ARG001
-    """What is this file? Rows, people, items, ratings, times.
+def inspect(
+    data: Data,
+    columns: Columns = None,
+    as_json: Json = False,
+    seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
+) -> None:
+    """What is this file? Its columns and their roles, people, items, ratings, times, and what to type next.
 
     Example: recveil inspect ratings.csv
     """
+    from recveil.desk.inspect import columns_of
     from recveil.desk.inspect import inspect as look
+    from recveil.desk.next_steps import next_steps
 
-    found = look(read_data(data, columns))
+    rows = read_data(data, columns)
+    found = look(rows)
+    found["columns"] = columns_of(data, columns)
+    found["next"] = next_steps(data, rows, columns)
     answer(found, _lines(found), as_json)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
+    who = "session" if found["unit"] == "session" else "person"
+    tags = f", {_counted(found['tags'], 'tag')}" if found["tags"] else ""
     lines = [
-        f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} {found['unit']}s, {found['items']:,} items"
-        + (f", {found['tags']:,} tags" if found["tags"] else ""),
-        f"density {found['density']:.4%}; {found['duplicates']:,} repeated rows",
+        f"{found['kind']}: {_counted(found['rows'], 'row')}, {_counted(found['users'], who)}, "
+        f"{_counted(found['items'], 'item')}{tags}",
+        f"density {found['density']:.4%}; {_counted(found['duplicates'], 'repeated row')}",
     ]
     if rating := found["rating"]:
         lines.append(
             f"ratings {rating['min']:g} to {rating['max']:g}, mean {rating['mean']:.5g}, deviation {rating['std']:.4g}"
         )
-    if found["time"]:
-        unknown = found["unknown_times"]
-        lines.append("ordered in time" + (f"; {unknown:,} rows have no time and stand last" if unknown else ""))
-    else:
-        lines.append("no times")
+    lines.append(_times(found))
     per_user = found["rows_per_user"]
-    lines.append(f"rows per {found['unit']}: {per_user['min']} to {per_user['max']}, median {per_user['median']:g}")
+    lines.append(f"rows per {who}: {per_user['min']} to {per_user['max']}, median {per_user['median']:g}")
+    lines.append(f"what a release protects: {found['protects']}")
+    if found["columns"]:
+        lines += ["", *_columns(found["columns"])]
+    return [*lines, "", "next:", *(f"    {command}" for command in found["next"])]
+
+
+def _times(found: dict[str, Any]) -> str:
+    if not found["time"]:
+        return "no times"
+    unknown = found["unknown_times"]
+    return "ordered in time" + (f"; {_counted(unknown, 'row')} without a time, which stand last" if unknown else "")
+
+
+def _columns(columns: list[dict[str, Any]]) -> list[str]:
+    """Every column with its role; warnings about those that look like personal data."""
+    width = max(len(c["name"]) for c in columns)
+    lines = ["columns:"]
+    lines += [f"    {c['name']:<{width}}  {c['role'] or 'ignored: not read, not released'}" for c in columns]
+    for c in columns:
+        if c["looks"] is None:
+            continue
+        what = f"{c['name']} looks like {c['looks']}"
+        if c["role"] == "user":
+            lines.append(f"note: {what}; people get random tokens, and these never leave the house")
+        elif c["role"] is None:
+            lines.append(f"note: {what}; it is not released")
+        else:
+            lines.append(f"warning: {what}, and as {c['role']} it would be released as it is")
     return lines
+
+
+def _counted(number: int, thing: str) -> str:
+    plural = {"person": "people"}.get(thing, f"{thing}s")
+    return f"{number:,} {thing if number == 1 else plural}"

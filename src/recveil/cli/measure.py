@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Engine, FoldTags, Json, Master, Seed, answer, progress, read_data
-from recveil.errors import RecveilError, unknown
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    EngineName,
+    FoldTags,
+    Json,
+    Master,
+    Seed,
+    answer,
+    names,
+    numbers,
+    terminal,
+)
 
 if TYPE_CHECKING:
     from recveil.desk.measure import Findings
@@ -34,7 +45,7 @@ def measure(
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
     fold_tags: FoldTags = False,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
@@ -45,79 +56,26 @@ def measure(
 
     Example: recveil measure ratings.csv out --map map.csv --holdout out.holdout.parquet
     """
-    levels = numbers(known) if known else None
-    import secrets
+    levels, only_these = numbers(known), names(only)
+    from recveil.desk.engine import Engine
+    from recveil.desk.inputs import Input
+    from recveil.desk.measure import MeasureRequest, run_measure
 
-    from recveil.desk.bundle import load
-    from recveil.desk.measure import measure_release, read_map, select
-    from recveil.spark.lake import of_this_machine
-
-    names = [name.strip() for name in only.split(",") if name.strip()] if only else None
-    if engine not in ("local", "spark"):
-        raise unknown("--engine", engine, ("local", "spark"))
-    if engine == "spark":
-        if fold_tags:
-            raise RecveilError("--fold-tags is for --engine local")
-        wishes: dict[str, Any] = {"known": levels, "ratings": ratings, "items": items}
-        chosen = secrets.randbits(63) if seed is None else seed
-        mechanism, found = _on_spark(data, columns, master, bundle, id_map, holdout, names, chosen, wishes)
-        answer({"bundle": bundle, "mechanism": mechanism, **found.record()}, _lines(found), as_json)
-        return
-    of_this_machine(bundle)
-    measures = select(names, known=levels, items=items, ratings=ratings)
-    rows = read_data(data, columns, fold_tags)
-    release = load(bundle)
-    with progress("measuring", len(measures)) as tick:
-        found = measure_release(
-            rows,
-            release.data,
-            holdout=read_data(holdout, fold_tags=fold_tags) if holdout else None,
-            id_map=read_map(id_map) if id_map else None,
-            measures=measures,
-            seed=secrets.randbits(63) if seed is None else seed,
-            mechanism=release.manifest["spec"],
-            strict=names is not None,
-            tick=tick,
-        )
-    answer({"bundle": bundle, "mechanism": release.manifest["spec"], **found.record()}, _lines(found), as_json)
-
-
-def _on_spark(
-    data: str,
-    columns: str | None,
-    master: str | None,
-    bundle: str,
-    id_map: str | None,
-    holdout: str | None,
-    names: list[str] | None,
-    seed: int,
-    wishes: dict[str, Any],
-) -> tuple[str, Findings]:
-    from recveil.desk.bundle import verify
-    from recveil.spark.lake import place
-    from recveil.spark.measure import MEASURED, measure_table
-    from recveil.spark.reading import here, read_bundle, read_table
-    from recveil.spark.session import session
-
-    for name in names or ():
-        if name not in MEASURED:
-            raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
-    with session(master) as spark:
-        where = place(spark, bundle)
-        manifest = verify(where)
-        rows, released = read_table(spark, data, columns, "all"), read_bundle(spark, where, manifest)
-        people = spark.read.csv(here(id_map), header=True) if id_map else None
-        held = read_table(spark, holdout, None, "all") if holdout else None
-        found = measure_table(rows, released, people, names, seed, manifest["spec"], wishes, held)
-    return manifest["spec"], found
-
-
-def numbers(text: str) -> list[int]:
-    """Whole numbers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise RecveilError(f"--known takes whole numbers such as 2,4,8, not {text!r}") from None
+    request = MeasureRequest(
+        data=Input(data, columns, fold_tags=fold_tags),
+        release=bundle,
+        id_map=id_map,
+        holdout=Input(holdout, fold_tags=fold_tags) if holdout else None,
+        only=only_these,
+        known=levels,
+        items=items,
+        ratings=ratings,
+        seed=seed,
+        engine=Engine(engine, master),
+    )
+    with terminal() as progress:
+        found = run_measure(request, progress)
+    answer({"bundle": bundle, "mechanism": found.mechanism, **found.record()}, _lines(found), as_json)
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:

@@ -14,7 +14,7 @@ from recveil.cli.arguments import (
     Columns,
     Data,
     Duplicates,
-    Engine,
+    EngineName,
     Json,
     Master,
     Seed,
@@ -86,7 +86,7 @@ def recommend(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -151,7 +151,7 @@ def _on_spark(
     as_json: bool,
 ) -> None:
     """Lists are made and written by the executors; users never come here."""
-    from recveil.desk.places import vacant
+    from recveil.desk.places import check_vacant
     from recveil.spark.lake import place
     from recveil.spark.lists import write_lists
     from recveil.spark.reading import read_table
@@ -163,7 +163,7 @@ def _on_spark(
         raise RecveilError("--history perturbed is for --engine local; on Spark lists are made from real histories")
     with session(master) as spark:
         where = place(spark, out)
-        vacant(where)
+        check_vacant(where)
         rows = read_table(spark, data, columns, duplicates)
         learned = _SPARK_LEARNERS[mechanism.name](rows, mechanism, wish)
         number, short = write_lists(rows, learned.lists, wish.top, where)

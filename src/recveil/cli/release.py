@@ -11,7 +11,7 @@ from recveil.cli.arguments import (
     Columns,
     Data,
     Duplicates,
-    Engine,
+    EngineName,
     FoldTags,
     Json,
     Master,
@@ -58,7 +58,7 @@ def release(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,
@@ -97,7 +97,7 @@ def release(
     from recveil.desk.release import release as protect
     from recveil.formats import write
     from recveil.randomness import source
-    from recveil.spark.lake import of_this_machine
+    from recveil.spark.lake import check_local_place
     from recveil.splits import hold_out
 
     if ledger:
@@ -105,7 +105,7 @@ def release(
     enter = book.into(ledger) if ledger else None
     on_spark = engine == "spark" and not again
     if not on_spark:
-        of_this_machine(out)
+        check_local_place(out)
     held, spread = None, None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any
@@ -172,21 +172,21 @@ def _on_spark(
     holdout: float,
     wishes: dict[str, Any],
 ) -> Made:
-    from recveil.desk.bundle import may_write
-    from recveil.desk.places import vacant, whole
+    from recveil.desk.bundle import check_writable
+    from recveil.desk.places import check_vacant, whole
     from recveil.randomness import source
     from recveil.spark.holdout import held_out
     from recveil.spark.lake import place, write_parts
     from recveil.spark.reading import read_table
-    from recveil.spark.release import release_table, runs
+    from recveil.spark.release import check_runs, release_table
     from recveil.spark.session import session
 
-    runs(mechanism)  # before anything is started
+    check_runs(mechanism)  # before anything is started
     with session(master) as spark:
         where, aside = place(spark, out), place(spark, f"{out}.holdout.parquet")
-        may_write(where, wishes["force"])  # before anything is read
+        check_writable(where, wishes["force"])  # before anything is read
         if holdout and not wishes["force"]:
-            vacant(aside)
+            check_vacant(aside)
         rows = read_table(spark, data, columns, duplicates)
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)

@@ -37,6 +37,7 @@ def reproduce(
     Example: recveil reproduce mask --data DIR -o mask.html
     """
     from recveil.desk.cache import Cache, user_cache
+    from recveil.desk.files import check_writable
     from recveil.reproduce.papers import PAPERS, record
     from recveil.reproduce.papers import reproduce as make
 
@@ -44,10 +45,8 @@ def reproduce(
         raise unknown("paper", paper, PAPERS)
     if figures and not PAPERS[paper].drawn:
         raise RecveilError(f"no figures are drawn for {paper}; leave --figures out")
-    if out and Path(out).suffix not in (".json", ".html"):
-        raise RecveilError(f"{out}: claims are written as .json or .html")
-    if out and not Path(out).absolute().parent.is_dir():
-        raise RecveilError(f"{out}: there is no such directory to write to")
+    if out:
+        check_writable(out, (".json", ".html"))
     folder = data or os.environ.get("RECVEIL_DATA")
     if not folder:
         raise RecveilError("reproduce needs the data sets: give their folder with --data DIR, or in RECVEIL_DATA")
@@ -71,16 +70,15 @@ def reproduce(
 
 
 def _write(document: dict[str, Any], path: Path) -> None:
+    from recveil.desk.files import write_text
+
     if path.suffix == ".json":
         content = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     else:
         from recveil.report.claims import html
 
         content = html(document)
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as why:
-        raise RecveilError(f"{path}: {why.strerror}") from None
+    write_text(path, content)
 
 
 def _lines(claims: list[Claim], width: int = 100) -> Iterator[str]:

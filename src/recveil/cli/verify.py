@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Engine, Json, Master, Seed, answer
+from recveil.cli.arguments import EngineName, Json, Master, Seed, answer
 from recveil.errors import unknown
 
 
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle.")],
-    engine: Engine = "local",
+    engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
@@ -22,12 +22,12 @@ def verify(
     Example: recveil verify out
     """
     from recveil.desk.bundle import BrokenBundleError, load
-    from recveil.spark.lake import of_this_machine
+    from recveil.spark.lake import check_local_place
 
     if engine not in ("local", "spark"):
         raise unknown("--engine", engine, ("local", "spark"))
     if engine == "local":
-        of_this_machine(bundle)
+        check_local_place(bundle)
     try:
         manifest = _on_spark(bundle, master) if engine == "spark" else load(bundle).manifest
     except BrokenBundleError as broken:

@@ -84,7 +84,7 @@ def audit(
 ) -> Audited:
     """A lower confidence bound on a mechanism's epsilon, from `runs` releases of each of two neighbouring data sets."""
     data = toy(mechanism) if data is None else data
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
     promise = mechanism.guarantee(public)
     canary = person(data)

@@ -67,7 +67,7 @@ def save_parts(
 
     Of release.data only the columns count.
     """
-    may_write(place, force)
+    check_writable(place, force)
     with whole(place) as part:
         manifest = _manifest(release) | put(part)
         (part / CARD).write(card(manifest, release.mechanism))
@@ -76,7 +76,7 @@ def save_parts(
     return manifest
 
 
-def may_write(place: Place, force: bool) -> None:
+def check_writable(place: Place, force: bool) -> None:
     """Raise where something stands in the way of a bundle."""
     if not place.exists():
         return
@@ -90,7 +90,7 @@ def load(directory: str | Path) -> Bundle:
     """A bundle from disk, after verifying it."""
     manifest = verify(directory)
     data = concat([read(Path(directory) / name, duplicates="all") for name in data_files(manifest)])
-    stated(directory, manifest, len(data), data.n_users, data.n_items)
+    check_stated(directory, manifest, len(data), data.n_users, data.n_items)
     tables = {file.stem: pl.read_parquet(file) for file in sorted(Path(directory, TABLES).glob("*.parquet"))}
     return Bundle(data, manifest, tables)
 
@@ -121,7 +121,7 @@ def verify(place: str | Path | Place) -> dict[str, Any]:
     return dict(manifest)
 
 
-def stated(bundle: object, manifest: dict[str, Any], *found: int) -> None:
+def check_stated(bundle: object, manifest: dict[str, Any], *found: int) -> None:
     """Raise where there are not as many rows, users and items as the manifest states."""
     if found != (manifest["rows"], manifest["users"], manifest["items"]):
         raise BrokenBundleError(f"{bundle}: the data do not have the rows, users and items that the manifest states")

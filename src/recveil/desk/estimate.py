@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from recveil.data import Interactions
-from recveil.desk.compare import Plan
-from recveil.mechanism import Mechanism
+from recveil.desk.design import Design
 
 # Seconds on two cores for a thousand rows of one release, measured on MovieLens 100K. The first measure that asks the
 # referees pays for all of them.
@@ -30,10 +29,10 @@ class Estimate:
         return f"about {time} and {memory} of memory"
 
 
-def estimate(data: Interactions, mechanisms: Sequence[Mechanism], names: Collection[str], plan: Plan) -> Estimate:
-    """For these mechanisms and measures, with nothing in the cache. The real data are judged once, beside each."""
+def estimate(data: Interactions, mechanisms: int, names: Collection[str], design: Design) -> Estimate:
+    """For so many mechanisms and these measures, with an empty cache. The real data are judged once, beside each."""
     each = sum(SECONDS.get(name, OTHER) for name in names) * len(data) / 1000
-    rounds = (len(mechanisms) + 1) * (plan.splits if "agreement" in names else 1)
+    rounds = (mechanisms + 1) * (design.splits if "agreement" in names else 1)
     dense = 3 * 8 * data.n_items**2 / 1e6  # EASE inverts items x items
-    rows = 60 * len(data) * (len(mechanisms) + 2) / 1e6
-    return Estimate(START + each * rounds * (QUICK if plan.quick else 1.0), BASE_MEGABYTES + dense + rows)
+    rows = 60 * len(data) * (mechanisms + 2) / 1e6
+    return Estimate(START + each * rounds * (QUICK if design.quick else 1.0), BASE_MEGABYTES + dense + rows)

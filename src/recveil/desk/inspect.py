@@ -7,7 +7,23 @@ from typing import Any
 import numpy as np
 
 from recveil.data import Interactions
-from recveil.formats import count_duplicates
+from recveil.formats import count_duplicates, parse_columns
+from recveil.formats.overview import overview
+
+PROTECTS = {
+    "user": "a person with everything she did",
+    "session": (
+        "one session, not a person: who has several is protected less; if a column says whose they are, name it with "
+        "--columns user=COLUMN"
+    ),
+}
+
+
+def columns_of(source: str, columns: str | None = None) -> list[dict[str, Any]]:
+    """The columns of a file with their roles and what looks like personal data; nothing of a generated sample."""
+    if source.startswith("sample:"):
+        return []
+    return [c.record() for c in overview(source, parse_columns(columns) if columns else None)]
 
 
 def inspect(data: Interactions) -> dict[str, Any]:
@@ -22,6 +38,7 @@ def inspect(data: Interactions) -> dict[str, Any]:
         "users": data.n_users,
         "items": data.n_items,
         "tags": data.n_tags,
+        "protects": PROTECTS[data.unit],
         "duplicates": count_duplicates(data),
         "density": pairs / (data.n_users * data.n_items),
         "rating": None

@@ -1,23 +1,31 @@
-"""The catalogue of measures, and what `recveil measure` does with data, a release and perhaps a map and a holdout."""
+"""measure: what a release gives away and what it is worth, from data, a release and perhaps a map and a holdout.
+
+MEASURES is the catalogue of attacks and metrics. `run_measure` answers a MeasureRequest on either engine.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from recveil.attacks import ATTACKS
+from recveil.attacks.knowledge import Choice
 from recveil.attacks.linkage import linkage
 from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
+from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.inputs import Input
+from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
-from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
+from recveil.measurement import Measure, Measurement, Trial, attempt, measure, trial
 from recveil.metrics import METRICS
 from recveil.splits import before_and_after
 from recveil.views.records import records
@@ -32,6 +40,7 @@ class Findings:
     measurements: list[Measurement]
     left_out: dict[str, str]
     riskiest: list[dict[str, Any]]
+    mechanism: str | None = None
 
     def record(self) -> dict[str, Any]:
         return {
@@ -39,6 +48,68 @@ class Findings:
             "left_out": [{"name": name, "why": why} for name, why in self.left_out.items()],
             "riskiest": self.riskiest,
         }
+
+
+@dataclass(frozen=True)
+class MeasureRequest:
+    """`data` and a release of them: a bundle, or rows in memory.
+
+    `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
+    linkage attacker knows. Without a seed every run draws afresh.
+    """
+
+    data: Input
+    release: str | Interactions
+    id_map: str | pl.DataFrame | None = None
+    holdout: Input | None = None
+    only: tuple[str, ...] | None = None
+    known: tuple[int, ...] | None = None
+    items: str = "random"
+    ratings: bool | None = None
+    seed: int | None = None
+    engine: Engine = LOCAL
+
+    def __post_init__(self) -> None:
+        if self.items not in get_args(Choice):
+            raise unknown("choice of items", self.items, get_args(Choice))
+
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        known = None if self.known is None else list(self.known)
+        return {"known": known, "items": self.items, "ratings": self.ratings}
+
+
+def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Findings:
+    """Attack and judge a release from files alone, on the engine of the request."""
+    seed = secrets.randbits(63) if request.seed is None else request.seed
+    if request.engine.on_spark:
+        from recveil.spark.measure import measure_files
+
+        return measure_files(request, seed)
+    chosen = select(request.only, **request.knowledge)
+    mechanism, released = _released(request)
+    return measure_release(
+        request.data.all_rows(),
+        released,
+        holdout=request.holdout.all_rows() if request.holdout else None,
+        id_map=read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map,
+        measures=chosen,
+        seed=seed,
+        mechanism=mechanism,
+        strict=request.only is not None,
+        tick=progress.counter("measuring", len(chosen)),
+    )
+
+
+def _released(request: MeasureRequest) -> tuple[str | None, Interactions]:
+    """The mechanism, where a bundle names it, and the released rows."""
+    from recveil.desk.bundle import load
+
+    if isinstance(request.release, Interactions):
+        return None, request.release
+    request.engine.check_reach(request.release)
+    bundle = load(request.release)
+    return bundle.manifest["spec"], bundle.data
 
 
 def select(only: Sequence[str] | None = None, **linkage_options: Any) -> dict[str, Measure]:
@@ -73,15 +144,16 @@ def measure_release(
     found: list[Measurement] = []
     left_out: dict[str, str] = {}
     for name, function in (MEASURES if measures is None else measures).items():
-        try:
-            found += measure(subject, {name: function}, seed, mechanism)
-        except LeftOutError as why:
-            if strict:
-                raise
-            left_out[name] = str(why)
+        if strict:
+            some, why = measure(subject, {name: function}, seed, mechanism), ""
+        else:
+            some, why = attempt(subject, name, function, seed, mechanism)
+        found += some
+        if why:
+            left_out[name] = why
         tick(1)
     rng = np.random.default_rng([seed, *b"riskiest"])
-    return Findings(found, left_out, riskiest(subject, rng))
+    return Findings(found, left_out, riskiest(subject, rng), mechanism)
 
 
 def prepare(

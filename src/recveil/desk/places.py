@@ -140,7 +140,7 @@ def whole(place: P) -> Iterator[P]:
                 part.delete()
 
 
-def vacant(place: Place) -> None:
+def check_vacant(place: Place) -> None:
     """Raise where something is there already."""
     if place.exists():
         raise RecveilError(f"{place} exists already; choose another place")

@@ -72,7 +72,7 @@ def release(
     """
     if not len(data):
         raise RecveilError("there are no rows to release")
-    fits(mechanism, data, time)
+    check_fit(mechanism, data, time)
     chance = source(seed)
     data = data.compact()  # nobody and nothing without a row may leave a trace
     given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
@@ -176,9 +176,9 @@ def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | N
     return (promise.as_experiment() if seeded else promise).weighed(people)
 
 
-def fits(mechanism: Mechanism, data: Interactions, time: Time) -> None:
+def check_fit(mechanism: Mechanism, data: Interactions, time: Time) -> None:
     """Raise a clear error where the data lack what the mechanism needs, or the wish for times cannot be met."""
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     if time in ("order", "keep") and isinstance(mechanism, Masking) and not mechanism.ordered:
         raise RecveilError(f"{mechanism.name} releases neither times nor an order; leave --time out")
 

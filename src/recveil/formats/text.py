@@ -67,6 +67,12 @@ def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.Dat
     return frame, place, roles
 
 
+def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+    """The names of the columns, and the rows as text."""
+    source, layout = _recognise(source)
+    return layout.names, (fields for _, fields in _records(source, layout))
+
+
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 

@@ -95,7 +95,7 @@ def fitting(data: Interactions) -> list[str]:
         spec = name + REQUIRED.get(name, "")
         if _one(name, mechanism, data).fits:
             try:
-                parse(spec).fits(data)
+                parse(spec).check_fit(data)
             except RecveilError:
                 continue
             specs.append(spec)

@@ -63,8 +63,8 @@ class ShuffleNNN(Masking):
             "too. No budget counts that."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         assert data.rating is not None
         if len(data) and not np.all(np.isfinite(data.rating)):
             raise RecveilError(f"{self.name} needs a number in every rating, and some are missing or infinite")

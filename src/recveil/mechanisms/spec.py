@@ -52,6 +52,23 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
     return mechanism(**given)
 
 
+def as_mechanism(given: object) -> Mechanism:
+    """A mechanism given as itself or by its spec."""
+    if isinstance(given, Mechanism):
+        return given
+    if isinstance(given, str):
+        return parse(given)
+    if isinstance(given, type) and issubclass(given, Mechanism):
+        raise RecveilError(f"{given.__name__} is a class; write {given.__name__}(...) with its parameters")
+    wanted = "a mechanism is a spec such as 'mask:p=0.9', or an object such as recveil.Mask(0.9)"
+    raise RecveilError(f"{wanted}; not a {type(given).__name__}")
+
+
+def is_named(spec: str) -> bool:
+    """Whether a text begins with the name of a mechanism."""
+    return spec.strip().partition(":")[0] in MECHANISMS
+
+
 def text(mechanism: Mechanism) -> str:
     """The spec that gives this mechanism; parameters at their defaults are left out."""
     parts = [

@@ -1,6 +1,6 @@
 """Utility: what a release is still worth to those who build recommenders on it. A new metric is a file and a line here.
 
-A metric that does not apply to a trial (no ratings, no test people, no owners) measures nothing.
+A metric that does not apply to a trial (no ratings, no test people, no owners) raises LeftOutError, which says why.
 """
 
 from __future__ import annotations

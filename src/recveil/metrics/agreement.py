@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Floats, Interactions
-from recveil.errors import RecveilError
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.metrics.ranking import N, arms
 from recveil.metrics.ratings import JUDGES, able, errors
 from recveil.recommenders import RANKERS
@@ -56,7 +55,7 @@ def agreement(
     """
     trials = [trials] if isinstance(trials, Trial) else list(trials)
     if any(t.query is None or t.result is None for t in trials):
-        return []
+        raise LeftOutError(NO_TEST_PEOPLE)
     found: list[Measurement] = []
     if len(rankers) > 1:
         found += _measured(_ranked(trials, rankers, n, metric), rng, f"{metric}@{n}", len(rankers), len(trials))
@@ -97,7 +96,7 @@ def _measured(
 ) -> list[Measurement]:
     people = sides[0].total.shape[1]
     if people < 2:
-        return []
+        raise LeftOutError("fewer than two held-out people have something to find")
     tau = kendall(*sides, rng)
     all_pairs = algorithms * (algorithms - 1) // 2
     params = {"by": by, "algorithms": algorithms, "splits": splits}
@@ -115,11 +114,10 @@ def _ranked(trials: Sequence[Trial], rankers: Sequence[Ranker], n: int, metric: 
     rows: list[tuple[pl.Series, Floats, Floats]] = []
     for trial in trials:
         served = [arms(trial, ranker, n) for ranker in rankers]
-        both = [s for s in served if s is not None]
-        if trial.query is None or len(both) < len(rankers):
-            raise RecveilError("agreement needs test people with something to find in every split")
-        values = [np.array([s[k].values[metric] for s in both]) for k in (0, 1)]
-        rows.append((trial.query.users.gather(both[0][0].users), values[1], values[0]))
+        if trial.query is None:
+            raise LeftOutError(NO_TEST_PEOPLE)
+        values = [np.array([s[k].values[metric] for s in served]) for k in (0, 1)]
+        rows.append((trial.query.users.gather(served[0][0].users), values[1], values[0]))
     return _per_person(rows)
 
 
@@ -127,7 +125,8 @@ def _rated(trials: Sequence[Trial], raters: Sequence[Rater]) -> tuple[Scores, Sc
     rows = []
     for trial in trials:
         query, result = trial.query, trial.result
-        assert query is not None and result is not None
+        if query is None or result is None:
+            raise LeftOutError(NO_TEST_PEOPLE)
         values = [_minus_squares(trial_data, query, result, raters) for trial_data in (trial.train, trial.released)]
         rows.append((result.users.gather(result.user), values[0], values[1]))
     return _per_person(rows)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.metrics.agreement import SPLITS, Scores, kendall
 from recveil.metrics.hiding import released_ratings
 from recveil.metrics.ratings import WORTH_A_PROCESS, rmse
@@ -36,12 +36,14 @@ def challenge(
 ) -> list[Measurement]:
     """Kendall's tau of the raters' order by RMSE on the data and on the release; the RMSE of each on both.
 
-    Nothing where the release does not hold every rated pair of the data.
+    The release must hold every rated pair of the data.
     """
     masked = beside(trial)
     raters = tuple(r for r in raters if feasible(r, trial.train))
-    if masked is None or len(raters) < 2:
-        return []
+    if masked is None:
+        raise LeftOutError("the release does not hold every rated pair of the data")
+    if len(raters) < 2:
+        raise LeftOutError("fewer than two raters can learn from these data")
     real, release = (scores(raters, data, splits) for data in (trial.train, masked))
     tau = kendall(real, release, rng)
     people = real.total.shape[1]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recveil.data import Floats
 from recveil.intervals import paired_difference
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.metrics.exposure import head
 from recveil.metrics.ranking import REFEREES, N, Outcome, arms, liked, relevant
 from recveil.recommenders.ranker import Ranker
@@ -25,16 +25,13 @@ def damage(
     recall of a group of items counts only those, over the people who have one of them to find.
     """
     if trial.query is None or trial.result is None:
-        return []
+        raise LeftOutError(NO_TEST_PEOPLE)
     wanted = relevant(trial.query, trial.result, liked(trial.train))
     length = np.diff(trial.query.matrix(binary=True).indptr)
     popular = head(trial.train)
     found: list[Measurement] = []
     for ranker in referees:
-        served = arms(trial, ranker, n)
-        if served is None:
-            return []
-        release, real, _ = served
+        release, real, _ = arms(trial, ranker, n)
         light = length[real.users] <= np.median(length[real.users])
         everyone, every = np.ones_like(light), np.ones_like(popular)
         for name, people, items in (

@@ -50,10 +50,7 @@ def exposure(
     catalogue = np.bincount(trial.train.item, minlength=trial.train.n_items) > 0
     found: list[Measurement] = []
     for ranker in referees:
-        served = arms(trial, ranker, n)
-        if served is None:
-            return []
-        for source, made in zip(("release", "real"), served, strict=False):
+        for source, made in zip(("release", "real"), arms(trial, ranker, n), strict=False):
             params = {"referee": ranker.name, "trained_on": source, "n": n}
             names = ("coverage", "gini", "tail share")
             whole = _three(made.lists, popular, catalogue)

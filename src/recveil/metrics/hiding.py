@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.intervals import bootstrap, bootstrap_mean, share
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import NO_OWNERS, LeftOutError, Measurement, Trial
 
 POINTS = 5000  # people in a scatter plot
 
@@ -31,13 +31,12 @@ class Hiding:
 
 
 def hiding(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
-    """The share of ratings that changed, its mean over people, people with nothing hidden, correlation of their means.
-
-    Nothing where there are no ratings or nobody knows whose record is whose.
-    """
+    """The share of ratings that changed, over all and per person; people with nothing hidden; how their means agree."""
+    if trial.owner is None:
+        raise LeftOutError(NO_OWNERS)
     found = per_user(trial)
     if found is None:
-        return []
+        raise LeftOutError("there are no ratings, in the data or in the release")
     n = len(found.users)
     changed = found.hidden * found.ratings
     none = found.hidden == 0

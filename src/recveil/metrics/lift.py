@@ -28,14 +28,7 @@ def lift(
 
     advantage is real - most-popular. Where its interval reaches 0, lift is undefined, and the note there says so.
     """
-    rows = []
-    for ranker in referees:
-        served = arms(trial, ranker, n)
-        if served is None:
-            return []
-        rows.append([s.values[metric] for s in served])
-    if not rows:
-        return []
+    rows = [[s.values[metric] for s in arms(trial, ranker, n)] for ranker in referees]
     found: list[Measurement] = []
     for name, scores in zip((ALL, *(r.name for r in referees)), (np.mean(rows, axis=0), *rows), strict=True):
         release, real, popular = scores

@@ -6,7 +6,7 @@ import numpy as np
 
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.metrics.sequences import spearman
 
 
@@ -21,8 +21,8 @@ def holders(data: Interactions) -> Floats:
 
 
 def popularity_of(before: Floats, after: Floats, rng: np.random.Generator) -> list[Measurement]:
-    """The same from how many people have each item, before and after; nothing where one side is constant."""
+    """The same from how many people have each item, before and after."""
     if not np.isfinite(spearman(before, after)):
-        return []
+        raise LeftOutError("every item has as many people as any other, in the data or in the release")
     estimate = bootstrap(spearman, [before, after], rng, repeats=200)
     return [Measurement("popularity", *estimate, n=len(before), note="rank correlation; resampled over items")]

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.recommenders import RANKERS
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model, Ranker, scored
@@ -90,17 +90,19 @@ def outcome(
     return evaluate(judge.fit(data, seed), query, relevant(query, result, like), n)
 
 
-def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Outcome] | None:
+def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Outcome]:
     """The same test people served by `ranker` trained on the release, on the real data, and by the real most-popular.
 
-    The referees' own chance is the same in all arms. None where the trial has no test people with anything to find.
+    The referees' own chance is the same in all arms.
     """
     if trial.query is None or trial.result is None:
-        return None
+        raise LeftOutError(NO_TEST_PEOPLE)
     like = liked(trial.train)
     judged = ((ranker, trial.released), (ranker, trial.train), (POPULAR, trial.train))
     found = [outcome(r, data, trial.query, trial.result, like, n, 0) for r, data in judged]
-    return (found[0], found[1], found[2]) if len(found[0].users) else None
+    if not len(found[0].users):
+        raise LeftOutError("no held-out person has anything to find that is not in her history already")
+    return found[0], found[1], found[2]
 
 
 def ranking(
@@ -109,10 +111,7 @@ def ranking(
     """Quality of the lists, for each referee: trained on the release, and on the real data; and most-popular."""
     found: list[Measurement] = []
     for k, ranker in enumerate(referees):
-        served = arms(trial, ranker, n)
-        if served is None:
-            return []
-        release, real, popular = served
+        release, real, popular = arms(trial, ranker, n)
         lines = [(ranker.name, "release", release), (ranker.name, "real", real)]
         for name, source, made in lines + ([(POPULAR.name, "real", popular)] if k == 0 else []):
             for metric, values in made.values.items():

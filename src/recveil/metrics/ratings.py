@@ -10,7 +10,7 @@ import polars as pl
 
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
 from recveil.recommenders.rater import Rater, feasible
@@ -34,9 +34,11 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
     """RMSE and MAE of each rater, trained on the release and on the real data, in both with the test people's query."""
     query, result = trial.query, trial.result
     if query is None or result is None or not len(result):
-        return []
-    if any(part.rating is None for part in (trial.train, trial.released, query, result)):
-        return []
+        raise LeftOutError(NO_TEST_PEOPLE)
+    if any(part.rating is None for part in (trial.train, query, result)):
+        raise LeftOutError("the data have no ratings")
+    if trial.released.rating is None:
+        raise LeftOutError("the release has no ratings, so none can be learned")
     raters = able(raters, trial)
     people, user = np.unique(result.user, return_inverse=True)
     count = np.bincount(user)

@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp
 
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_groups, bootstrap_mean
-from recveil.measurement import Measurement, Trial
+from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.views.transitions import transitions
 
 TOP = 100
@@ -23,7 +23,7 @@ ROWS = 5000  # rows compared; more are drawn from
 def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """Spearman of DS and CVS rows; distance of the lengths; difference of the repeats."""
     if not len(trial.released) or not len(trial.train):
-        return []
+        raise LeftOutError("there are no rows")
     found: list[Measurement] = []
     real, released = transitions(trial.train), transitions(trial.released)
     for name, before, after in (("DS", real.ds, released.ds), ("CVS", real.cvs, released.cvs)):

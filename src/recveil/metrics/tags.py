@@ -18,7 +18,7 @@ from scipy import sparse
 from recveil.data import Codes, Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.intervals import bootstrap_mean, paired_ratio
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, TagModel, suggest
 from recveil.splits import leave_one_post_out
@@ -39,15 +39,17 @@ def tags(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     It is left out where the real data do not help.
     """
     train, people = trial.train, trial.holdout
-    if people is None or train.tags is None or people.tags is None:
-        return []
+    if train.tags is None:
+        raise LeftOutError("the data have no tags")
+    if people is None or people.tags is None:
+        raise LeftOutError(NO_TEST_PEOPLE)
     if trial.released.tags is None:
         raise LeftOutError("the release has no tags, so nothing can be learned of them")
     names = pl.concat([train.tags, trial.released.tags, people.tags]).unique().sort()
     query, test = leave_one_post_out(distinct(people.over_tags(names)), rng)
     wanted, own = posts(test), tables(query)
     if not len(wanted):
-        return []
+        raise LeftOutError("no held-out person has two tagged items, of which one could be guessed")
     arms = {source: tables(part.over_tags(names)) for source, part in (("release", trial.released), ("real", train))}
     reached = {
         (name, source): values for source, counts in arms.items() for name, values in _served(counts, own, wanted)

@@ -141,7 +141,7 @@ def literal(uri: str) -> str:
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", uri)
 
 
-def of_this_machine(name: str) -> None:
+def check_local_place(name: str) -> None:
     """Raise where the local engine is to find a bundle that only a cluster can."""
     if is_uri(name):
         raise RecveilError(f"{name} is a place that a cluster reads and writes: --engine spark")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.places import Place, vacant, whole
+from recveil.desk.places import Place, check_vacant, whole
 from recveil.recommenders.mask import Lists, lines
 from recveil.spark.chunks import Batches, Table, arrow, chunks, gathered, shared
 from recveil.spark.lake import write_parts
@@ -26,7 +26,7 @@ def write_lists(data: Table, recommend: Callable[[Interactions], Lists], top: in
     from pyspark.sql import Observation
     from pyspark.sql import functions as fn
 
-    vacant(place)
+    check_vacant(place)
     layout, step = shared(data.frame, data.layout), shared(data.frame, recommend)
 
     def listed(batches: Batches) -> Batches:

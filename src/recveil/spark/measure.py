@@ -19,7 +19,7 @@ from recveil.attacks.knowledge import Choice, learn
 from recveil.attacks.linkage import Outcome, Side, levels_of, linked, ways_of
 from recveil.attacks.truth import Truth, truth
 from recveil.data import Floats, Interactions
-from recveil.desk.measure import Findings
+from recveil.desk.measure import Findings, MeasureRequest
 from recveil.errors import RecveilError
 from recveil.kernels.linkage import intersect
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
@@ -27,6 +27,8 @@ from recveil.metrics.hiding import hiding
 from recveil.metrics.popularity import popularity_of
 from recveil.randomness import seeded
 from recveil.spark.chunks import Table, named, total
+from recveil.spark.lake import place
+from recveil.spark.reading import here, read_bundle
 from recveil.views.records import postings, records
 
 if TYPE_CHECKING:
@@ -47,6 +49,26 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.sizes + other.sizes, self.hits + other.hits, self.records + other.records)
+
+
+def measure_files(request: MeasureRequest, seed: int) -> Findings:
+    """A MeasureRequest on the cluster that its engine names."""
+    from recveil.desk.bundle import verify
+
+    for name in request.only or ():
+        if name not in MEASURED:
+            raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
+    if not isinstance(request.release, str):
+        raise RecveilError("Spark measures a bundle; name its folder or URI")
+    with request.engine.session() as spark:
+        where = place(spark, request.release)
+        manifest = verify(where)
+        rows = request.data.table(spark, "all")
+        released = read_bundle(spark, where, manifest)
+        people = spark.read.csv(here(request.id_map), header=True) if request.id_map else None
+        held = request.holdout.table(spark, "all") if request.holdout else None
+        knows = request.knowledge
+        return measure_table(rows, released, people, request.only, seed, manifest["spec"], knows, held)
 
 
 def measure_table(
@@ -80,7 +102,7 @@ def measure_table(
         measures["hiding"] = hiding
         measures["linkage"] = lambda some, rng: linkage_table(some, known, released, held, rng, **wishes)
     made = {name: measures[name] for name in chosen if name not in left_out}
-    return Findings(measure(subject, made, seed, mechanism), left_out, [])
+    return Findings(measure(subject, made, seed, mechanism), left_out, [], mechanism)
 
 
 def without(data: Table, holdout: Table, id_map: DataFrame | None) -> Table:

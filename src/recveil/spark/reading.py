@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from recveil.desk.bundle import data_files, placed, stated, verify
+from recveil.desk.bundle import check_stated, data_files, placed, verify
 from recveil.desk.places import Place
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
@@ -68,7 +68,7 @@ def verified(spark: Any, bundle: Place) -> dict[str, Any]:
     manifest = verify(bundle)
     rows = released_rows(spark, bundle, manifest)
     found = rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first()
-    stated(bundle, manifest, *found)
+    check_stated(bundle, manifest, *found)
     return manifest
 
 

@@ -14,10 +14,21 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.bundle import may_write, placed, save, save_parts
+from recveil.desk.bundle import check_writable, placed, save, save_parts
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.places import Place
-from recveil.desk.release import Enter, Published, Release, Time, canonical, drawn, fits, promised, publish, time_rule
+from recveil.desk.release import (
+    Enter,
+    Published,
+    Release,
+    Time,
+    canonical,
+    check_fit,
+    drawn,
+    promised,
+    publish,
+    time_rule,
+)
 from recveil.errors import RecveilError
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
@@ -48,7 +59,7 @@ class Made:
     published: Published | None = None
 
 
-def runs(mechanism: Mechanism) -> None:
+def check_runs(mechanism: Mechanism) -> None:
     """Raise where a mechanism does not run on Spark, before anything is started."""
     if mechanism.local_only:
         raise RecveilError(f"{mechanism.name} does not run on Spark: {mechanism.local_only}; use --engine local")
@@ -74,10 +85,10 @@ def release_table(
     A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
     the rows are those of `release`. `enter` is told what is spent before noise is drawn: a ledger misses no refusal.
     """
-    runs(mechanism)
+    check_runs(mechanism)
     out = placed(where)
-    may_write(out, force)
-    fits(mechanism, data.specimen, time)
+    check_writable(out, force)
+    check_fit(mechanism, data.specimen, time)
     chance = source(seed)
     given = catalogue or Catalogue()
     if given.lists():

@@ -19,7 +19,7 @@ from recveil.attacks.linkage import linkage
 from recveil.data import Interactions
 from recveil.desk.release import release
 from recveil.errors import RecveilError, unknown
-from recveil.measurement import Measurement, Trial, trial
+from recveil.measurement import LeftOutError, Measurement, Trial, trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN, critical, reaches
 from recveil.mechanisms.spec import parse, text
@@ -79,7 +79,7 @@ class Ladder:
 
 def _thetas(data: Interactions, mechanism: ShuffleNNN) -> tuple[float, ...]:
     """The lowest thetas, in hundredths, at which each of these shares of the ratings are shuffled; and 1."""
-    mechanism.fits(data)
+    mechanism.check_fit(data)
     reach = reaches(data, mechanism.k, mechanism.similarity)[data.item]
     grid = np.arange(-100, 101) / 100
     shuffled = np.searchsorted(np.sort(reach), grid) / len(data)
@@ -145,7 +145,11 @@ def _measured(
     rng = np.random.default_rng(seed)
     found = {m.name: m for m in hiding(subject, rng) if m.name == "hiding"}
     rmses = []
-    for m in challenge(subject, rng):
+    try:
+        judged = challenge(subject, rng)
+    except LeftOutError:
+        judged = []
+    for m in judged:
         if m.name == "challenge":
             found["agreement"] = m
         elif m.params["trained_and_tested_on"] == "release":

@@ -180,8 +180,8 @@ class DpTags(Synthesis):
             f"tools that want rows: how often an item bears a tag is kept. {people} Rare tags are missing."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         if data.unit == "session":
             raise RecveilError(f"{self.name} protects people and their tags, and the data have sessions only")
 

@@ -148,7 +148,7 @@ class MBRW(Masking):
             )
         return "\n\n".join(lines)
 
-    def fits(self, data: Interactions) -> None:
+    def check_fit(self, data: Interactions) -> None:
         if data.time is None:
             raise RecveilError(f"{self.name} needs the order of clicks: a time column, and the data have none")
         if not np.any(np.bincount(data.user) > 1):

@@ -120,8 +120,8 @@ class PriTop(Masking):
             "hundred stays as it was, and a recommender learns less than from the popularity of tags."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         check_topics(self.name, self.topics, data)
 
     def count(self, chunk: Interactions) -> Rows:

@@ -50,8 +50,8 @@ class TagSuppression(Masking):
             "Whoever knows a few of a person's posts finds her record by them, and reads all others there."
         )
 
-    def fits(self, data: Interactions) -> None:
-        super().fits(data)
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
         check_topics(self.name, self.topics, data)
 
     def count(self, chunk: Interactions) -> Rows:

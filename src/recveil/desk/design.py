@@ -1,0 +1,86 @@
+"""The design of a comparison: who is held out, how often, with which measures and referees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from recveil.data import Interactions
+from recveil.desk.measure import MEASURES
+from recveil.desk.release import Release
+from recveil.errors import RecveilError, unknown
+from recveil.measurement import Measure, Trial, trial
+from recveil.splits import before_and_after, holdout_users
+
+FEWEST = 10  # people on either side of the split
+QUICK_RANKERS = ("item-knn", "user-knn", "ease")
+QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
+NOT_QUICK = ("sequences", "latent")
+AGREEMENT = "agreement"  # the one measure that looks at several splits together
+
+
+@dataclass(frozen=True)
+class Design:
+    """How to compare: `holdout` is the share of people kept out, `splits` are for the order of algorithms alone."""
+
+    seed: int = 0
+    holdout: float = 0.2
+    splits: int = 1
+    quick: bool = False
+    only: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.holdout < 1:
+            raise RecveilError(f"holdout must be strictly between 0 and 1, not {self.holdout:g}")
+        if self.splits < 1:
+            raise RecveilError(f"splits must be at least 1, not {self.splits}")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Whom the mechanisms see, and whom they do not. All parts are coded over the items of the whole data."""
+
+    train: Interactions
+    holdout: Interactions
+    query: Interactions
+    result: Interactions
+
+    def trial(self, made: Release) -> Trial:
+        parts = {"holdout": self.holdout, "query": self.query, "result": self.result}
+        return trial(self.train, made.data, id_map=made.id_map, **parts)
+
+
+def measures(design: Design) -> dict[str, Measure]:
+    """Attacks and metrics by name: those named, or all; with the quick referees if wanted."""
+    known = dict(MEASURES)
+    for name in design.only or ():
+        if name not in known:
+            raise unknown("measure", name, known)
+    if design.quick:
+        from recveil.recommenders import RANKERS, RATERS
+
+        rankers = tuple(RANKERS[name] for name in QUICK_RANKERS)
+        raters = tuple(RATERS[name] for name in QUICK_RATERS)
+        few: dict[str, dict[str, Any]] = {
+            **{name: {"referees": rankers} for name in ("lift", "ranking", "exposure", "damage")},
+            "ratings": {"raters": raters},
+            AGREEMENT: {"rankers": rankers, "raters": raters},
+        }
+        known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}
+    names = design.only or [name for name in known if not (design.quick and name in NOT_QUICK)]
+    return {name: known[name] for name in names}
+
+
+def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
+    """The people who are released, those held out, and what the latter did before and after."""
+    rng = np.random.default_rng([*seed, *b"split"])
+    train, holdout = (part.compact().over_items(data.items) for part in holdout_users(data, share, rng))
+    if min(train.n_users, holdout.n_users) < FEWEST:
+        raise RecveilError(
+            f"{data.n_users} {data.unit}s are too few to compare on: {FEWEST} at least are held out, and {FEWEST} stay"
+        )
+    return Split(train, holdout, *before_and_after(holdout, rng))

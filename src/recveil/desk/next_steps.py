@@ -1,0 +1,33 @@
+"""What to type next: whole command lines for these data, each of which works as it stands."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from recveil.data import Interactions
+from recveil.mechanisms.advice import fitting
+
+MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
+
+
+def next_steps(source: str, data: Interactions, columns: str | None = None) -> list[str]:
+    """assess, compare, release and verify, in the order in which an owner does them."""
+    given = quote(source) + (f" --columns {quote(columns)}" if columns else "")
+    specs = starters(data)
+    with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
+    promised = next((spec for spec in specs if spec.startswith("dp-")), specs[0])
+    return [
+        f"recveil assess {given}",
+        f"recveil compare {given} {with_} --quick -o report.html",
+        f"recveil release {given} --with {quote(promised)} -o out",
+        "recveil verify out",
+    ]
+
+
+def starters(data: Interactions) -> list[str]:
+    """Mechanisms worth a first look: the baseline, then those with a promise, then others that fit."""
+    specs = fitting(data)
+    order = [s for s in specs if s == "pseudonymise"]
+    order += [s for s in specs if s.startswith("dp-")]
+    order += [s for s in specs if s.startswith(("microaggregation", "mask", "mbrw")) and s not in order]
+    return order[:MOST]

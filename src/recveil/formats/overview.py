@@ -1,0 +1,103 @@
+"""What a file's columns are taken for: the role of each, and whether it looks like personal data.
+
+Only the first rows are looked at. It is for the owner, before anything is done: nothing that is released depends on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from recveil.errors import RecveilError
+from recveil.formats.roles import Role, assign
+from recveil.formats.sources import Source, find, first_line, one_line
+from recveil.formats.text import records
+
+SAMPLE = 1000  # rows
+MOST = 0.5  # of the values that must look alike
+
+# What a name tells: words as they stand in names of columns, without "_", "-" and blanks.
+NAMED = {
+    "e-mail addresses": ("email", "mail"),
+    "IP addresses": ("ip", "ipaddress", "ipaddr", "clientip", "remoteaddr"),
+    "phone numbers": ("phone", "phonenumber", "tel", "telephone", "mobile", "msisdn"),
+    "names": ("name", "username", "firstname", "lastname", "surname", "fullname", "customername", "nickname"),
+    "postal addresses": ("address", "street", "zip", "zipcode", "postcode", "postalcode", "city"),
+    "dates of birth": ("birth", "birthday", "birthdate", "dateofbirth", "dob"),
+    "device or account numbers": ("ssn", "passport", "iban", "cardnumber", "deviceid", "imei", "idfa", "gaid"),
+    "free text": ("comment", "review", "message", "note", "feedback", "reviewtext"),
+}
+# What values tell, the first that most of them match.
+SHAPES = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[a-z]{2,}", re.IGNORECASE),
+    "IP addresses": re.compile(r"(\d{1,3}\.){3}\d{1,3}|[0-9a-f]{1,4}(:[0-9a-f]{0,4}){3,7}", re.IGNORECASE),
+    "phone numbers": re.compile(r"(\+|00|\()[\d ()/.-]{7,20}"),
+    "free text": re.compile(r"(\S+\s+){5,}\S+.*", re.DOTALL),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the file: its role (None: it is ignored), and what its values look like, if that is personal."""
+
+    name: str
+    role: Role | None
+    looks: str | None
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None) -> list[Column]:
+    """The columns of a file in their order."""
+    source = find(path)
+    with one_line(source.name):
+        if source.kind == "itemsets":
+            return [Column("userid", "user", None), Column("items", "item", None)]
+        names, rows = {"parquet": _parquet, "jsonl": _jsonl}.get(source.kind, _text)(source)
+        roles = assign(names, columns, source.name)
+    role_of = {n: role for role, where in roles.columns.items() for n in where}
+    return [
+        Column(name, role_of.get(n), looks_like(name, [row[n] for row in rows if n < len(row)]))
+        for n, name in enumerate(names)
+    ]
+
+
+def looks_like(name: str, values: Sequence[Any]) -> str | None:
+    """What kind of personal data a column seems to hold, by most of its values or else by its name."""
+    known = [str(v).strip() for v in values if v is not None and str(v).strip()]
+    for kind, shape in SHAPES.items():
+        if known and sum(bool(shape.fullmatch(v)) for v in known) > MOST * len(known):
+            return kind
+    plain = re.sub(r"[^a-z]", "", name.casefold())
+    return next((kind for kind, words in NAMED.items() if plain in words), None)
+
+
+def _text(source: Source) -> tuple[list[str], list[list[Any]]]:
+    names, rows = records(source)
+    return list(names), list(islice(rows, SAMPLE))
+
+
+def _parquet(source: Source) -> tuple[list[str], list[list[Any]]]:
+    try:
+        with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
+            batch = next(file.iter_batches(SAMPLE, use_threads=False), None)
+            names = list(file.schema_arrow.names)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
+        raise RecveilError(f"{source.name}: not a sound parquet file: {first_line(fault)}") from None
+    return names, [] if batch is None else [list(row.values()) for row in batch.to_pylist()]
+
+
+def _jsonl(source: Source) -> tuple[list[str], list[list[Any]]]:
+    lines = islice((line for line in source.lines() if line.strip()), SAMPLE)
+    objects = [found for line in lines if isinstance(found := json.loads(line), dict)]
+    names = list(objects[0]) if objects else []
+    return names, [[found.get(name) for name in names] for found in objects]
