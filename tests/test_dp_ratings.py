@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from recveil.data import Interactions, from_ids
 from recveil.desk.bundle import load
 from recveil.desk.published import load_statistics, save_statistics
-from recveil.desk.release import draw, publish, release
+from recveil.desk.release import draw, release
 from recveil.errors import RecveilError
 from recveil.kernels.rating_counts import bound, count_effects, count_loadings, count_products, count_rest
 from recveil.kernels.rating_draws import race, swap
@@ -113,9 +113,7 @@ def test_nobody_is_longer_than_one_in_any_table(who: str, seed: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(people, st.integers(0, 4), st.integers(0, 3))
-def test_one_person_moves_every_table_by_at_most_one(
-    many: list[list[tuple[int, float]]], who: int, seed: int
-) -> None:
+def test_one_person_moves_every_table_by_at_most_one(many: list[list[tuple[int, float]]], who: int, seed: int) -> None:
     fewer = [person for k, person in enumerate(many) if k != who % len(many)]
     for name, table in tables(many, seed).items():
         gap = table - tables(fewer, seed)[name] if fewer else table
@@ -226,7 +224,9 @@ def test_a_release_keeps_means_levels_and_camps_and_the_null_has_none() -> None:
     )
     assert np.corrcoef(real, drawn)[0, 1] > 0.9
     assert np.abs(real - drawn).mean() < 0.15
-    shares = [np.bincount(d.rating.astype(int), minlength=6) / len(d) for d in (data, made.data) if d.rating is not None]
+    shares = [
+        np.bincount(d.rating.astype(int), minlength=6) / len(d) for d in (data, made.data) if d.rating is not None
+    ]
     assert np.abs(shares[0] - shares[1]).max() < 0.05
     assert together(data) > 2.5
     assert together(made.data) > 2.0
@@ -235,7 +235,7 @@ def test_a_release_keeps_means_levels_and_camps_and_the_null_has_none() -> None:
     assert together(release(null, MECHANISM, seed=1, catalogue=data.items).data) < 1.3
 
 
-def test_tables_predict_ratings_better_than_a_person_s_own_mean(tmp_path: Path) -> None:
+def test_tables_predict_ratings_better_than_a_person_s_own_mean() -> None:
     data = camps()
     made = release(data, MECHANISM, seed=1, catalogue=data.items)
     items, about = made.tables["items"], made.tables["people"]
@@ -291,7 +291,15 @@ def test_scales() -> None:
     assert scale("1..5").levels == scale("(1,2,3,4,5)").levels == scale("5,4,3,2,1").levels == (1, 2, 3, 4, 5)
     assert scale("0.5..5/0.5").levels == tuple(k / 2 for k in range(1, 11))
     assert len(scale("-10..10/0.5").levels) == 41
-    assert scale("1..5").inside(np.array([-3.0, 1.0, 3.4, 3.6, 5.0, 99.0, np.nan])).tolist() == [-1, -1, 0, 0.5, 1, 1, 1]
+    assert scale("1..5").inside(np.array([-3.0, 1.0, 3.4, 3.6, 5.0, 99.0, np.nan])).tolist() == [
+        -1,
+        -1,
+        0,
+        0.5,
+        1,
+        1,
+        1,
+    ]
     assert scale("0..10/2").outside(np.array([-1.0, 0.0, 1.0, 2.0])).tolist() == [0, 5, 10, 10]
     spec = "dp-ratings:epsilon=2.0,delta=0.0001,scale=(1,2,3,4,5)"
     assert parse(text(parse(spec))) == parse(spec)
@@ -334,7 +342,7 @@ def test_what_cannot_be_released_says_why() -> None:
     with pytest.raises(RecveilError, match="needs a rating column"):
         release(from_ids(pl.Series([1, 2]), pl.Series([1, 2])), MECHANISM)
     few = camps(5)
-    with pytest.raises(RecveilError, match="stand|stands"):
+    with pytest.raises(RecveilError, match=r"no number of ratings stands out|stand out"):
         release(few, DpRatings(epsilon=0.5, delta=1e-5, scale="1..5"), seed=1, catalogue=few.items)
     with pytest.raises(RecveilError, match="only 0 items stand out of the noise"):
         release(few, DpRatings(epsilon=0.5, delta=1e-5, scale="1..5"), seed=1)
@@ -352,7 +360,5 @@ def test_commands(recveil: Callable[..., Any], tmp_path: Path) -> None:
     assert found["manifest"]["guarantee"]["status"] == "proved"
     recveil("verify", "out")
     assert load(tmp_path / "out").data.rating is not None
-    lists = recveil(
-        "recommend", "ratings.csv", "--with", f"{spec},scale=1..5", "--top", 3, json_answer=True
-    )["lists"]
+    lists = recveil("recommend", "ratings.csv", "--with", f"{spec},scale=1..5", "--top", 3, json_answer=True)["lists"]
     assert len(lists) == 1500 and all(len(row["items"]) == 3 for row in lists)

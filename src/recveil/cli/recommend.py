@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from recveil.data import Interactions
     from recveil.desk.release import Enter, Published
     from recveil.mechanism import Mechanism
+    from recveil.mechanisms.dp_ratings import DpRatings
     from recveil.mechanisms.dp_streams import DpStreams
     from recveil.mechanisms.mask import Mask
     from recveil.recommenders.mask import Lists, Similar
@@ -78,9 +79,12 @@ def recommend(
         float | None, typer.Option(help="Estimated users an item must have; default 6 deviations.")
     ] = None,
     similar: Annotated[str | None, typer.Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
-    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="dp-streams: the public item ids.")] = None,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="dp-streams, dp-ratings: the public item ids.")
+    ] = None,
     statistics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="dp-streams: tables kept by a release; nothing more is spent.")
+        str | None,
+        typer.Option(metavar="FILE", help="dp-streams, dp-ratings: tables kept by a release; nothing more is spent."),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
@@ -175,10 +179,10 @@ def _on_spark(
 def _possible(mechanism: Mechanism, wish: Wish) -> None:
     """Raise where options do not go together, before anything is read."""
     if mechanism.name == "mask" and wish.catalogue:
-        raise RecveilError("mask perturbs the observed items; --catalogue is for dp-streams")
+        raise RecveilError("mask perturbs the observed items; --catalogue is for dp-streams and dp-ratings")
     if mechanism.name != "mask" and (wish.history != "real" or wish.minsup is not None or wish.similar):
         raise RecveilError(
-            "dp-streams learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
+            f"{mechanism.name} learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
         )
     if wish.published and wish.catalogue:
         raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
@@ -263,39 +267,49 @@ def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
 # --- from noisy tables --------------------------------------------------------------------------------------
 
 
-def _dp_streams(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
+def _tables(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
     from recveil.desk.catalogue import Catalogue
+    from recveil.mechanisms.dp_ratings import DpRatings
     from recveil.mechanisms.dp_streams import DpStreams
 
-    assert isinstance(mechanism, DpStreams)
+    assert isinstance(mechanism, DpRatings | DpStreams)
     published = wish.published or _published(data, mechanism, wish)
     items = Catalogue(published.public.items).over(data).items
     return _from_tables(published, mechanism, items, wish), data
 
 
-def _dp_streams_table(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
+def _tables_on_spark(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
+    from recveil.mechanisms.dp_ratings import DpRatings
     from recveil.mechanisms.dp_streams import DpStreams
     from recveil.spark.reading import over_catalogue
 
-    assert isinstance(mechanism, DpStreams)
+    assert isinstance(mechanism, DpRatings | DpStreams)
     published = wish.published or _published_table(data, mechanism, wish)
     return _from_tables(published, mechanism, over_catalogue(data, published.public.items).layout.items, wish)
 
 
-def _from_tables(published: Published, mechanism: DpStreams, items: Any, wish: Wish) -> Learned:
+def _from_tables(published: Published, mechanism: DpRatings | DpStreams, items: Any, wish: Wish) -> Learned:
     """`items`: the public catalogue, as ids of the data."""
     from recveil.desk.published import spent
+    from recveil.mechanisms.dp_ratings import DpRatings
+    from recveil.mechanisms.dp_ratings import lists as rated
+    from recveil.mechanisms.dp_ratings.drawing import direct
     from recveil.mechanisms.dp_streams.drawing import lists, similarity
     from recveil.mechanisms.spec import text
 
-    tables = mechanism.tables(published.rounds, published.public)
+    step: Callable[[Interactions], Lists]
+    if isinstance(mechanism, DpRatings):
+        alike = direct(mechanism.tables(published.rounds, published.public))
+        step, kept = partial(rated.lists, items=items, alike=alike, n=wish.top), alike.kept
+    else:
+        tables = mechanism.tables(published.rounds, published.public)
+        step, kept = partial(lists, items=items, S=similarity(tables), tables=tables, n=wish.top), tables.kept
     if not wish.published:
         say(spent(published))
-    how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
-    return Learned(partial(lists, items=items, S=similarity(tables), tables=tables, n=wish.top), how)
+    return Learned(step, {"mechanism": text(mechanism), "items": len(kept), "history": "real", "score": "sum"})
 
 
-def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Published:
+def _published(data: Interactions, mechanism: DpRatings | DpStreams, wish: Wish) -> Published:
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
@@ -313,7 +327,7 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish) -> Publishe
         return publish(data, mechanism, public, source(wish.seed), tick, enter=wish.enter)
 
 
-def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published:
+def _published_table(data: Table, mechanism: DpRatings | DpStreams, wish: Wish) -> Published:
     """The same of a table, whose rows the executors count."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
@@ -335,10 +349,12 @@ def _published_table(data: Table, mechanism: DpStreams, wish: Wish) -> Published
 
 # Who can learn from what a mechanism lets out, on either engine.
 _LEARNERS: dict[str, Callable[[Interactions, Mechanism, Wish], tuple[Learned, Interactions]]] = {
-    "dp-streams": _dp_streams,
+    "dp-ratings": _tables,
+    "dp-streams": _tables,
     "mask": _mask,
 }
 _SPARK_LEARNERS: dict[str, Callable[[Table, Mechanism, Wish], Learned]] = {
-    "dp-streams": _dp_streams_table,
+    "dp-ratings": _tables_on_spark,
+    "dp-streams": _tables_on_spark,
     "mask": _mask_table,
 }

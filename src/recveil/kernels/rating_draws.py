@@ -91,7 +91,9 @@ def swap(
                     other = begin + below(s, size - 1)
                     row = rows[item[other if other < at else other + 1]]
                 u = np.uint32(word(s) >> np.uint64(32))
-                new = min(np.int64(np.searchsorted(row, u, side="right")), m - 1)
+                new = np.int64(np.searchsorted(row, u, side="right"))
+                if new == m:
+                    new -= 1
                 if mine[new]:
                     continue
                 gain = np.float32(0.0)

@@ -17,8 +17,8 @@ from recveil.mechanisms.dp_ratings import people
 from recveil.mechanisms.dp_ratings.baskets import add_rare, draw_baskets
 from recveil.mechanisms.dp_ratings.directions import square
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings, popularity
-from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
+from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
 from recveil.mechanisms.dp_ratings.ratings import Model, Told, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale

@@ -50,8 +50,9 @@ class Scale:
 
 def scale(text: str) -> Scale:
     """A scale from what the owner wrote."""
+    bare = text.strip().removeprefix("(").removesuffix(")")
     try:
-        levels = _listed(text) if ".." not in text else _stepped(text)
+        levels = _listed(bare) if ".." not in text else _stepped(bare)
     except (InvalidOperation, ValueError):
         raise RecveilError(f"dp-ratings: a scale of ratings cannot be {text!r}; {REMEDY}") from None
     if not 2 <= len(levels) <= MOST_LEVELS or len(set(levels)) < len(levels) or not all(map(np.isfinite, levels)):
@@ -60,7 +61,7 @@ def scale(text: str) -> Scale:
 
 
 def _listed(text: str) -> list[float]:
-    return [float(Decimal(part.strip())) for part in text.strip().removeprefix("(").removesuffix(")").split(",")]
+    return [float(Decimal(part.strip())) for part in text.split(",")]
 
 
 def _stepped(text: str) -> list[float]:
