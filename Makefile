@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RECVEIL := $(BIN)/recveil
 
-.PHONY: demo serve test check format bench slow install install-dev clean
+.PHONY: demo serve test test-extras check format bench slow install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -14,7 +14,7 @@ serve: install
 	$(RECVEIL) serve sample:films
 
 test: install-dev
-	$(BIN)/pytest -n 2 -m "not slow and not spark"
+	$(BIN)/pytest -n 2 -m "not slow and not spark and not extras"
 	$(BIN)/pytest -n 2 --dist loadfile -m "spark and not slow"
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning"
 
@@ -26,6 +26,12 @@ check: install-dev
 format: install-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Tools of others (mlcroissant, datasets, frictionless) open our bundles: large installs, in an environment of their own.
+test-extras: .venv/bin/uv
+	$(BIN)/uv venv --quiet --allow-existing .venv-extras
+	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
+	.venv-extras/bin/pytest -m extras tests/test_extras.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev
@@ -54,4 +60,4 @@ install-dev: .venv/installed-dev
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	rm -rf .venv .venv-extras demo .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
+from recveil.desk.advice import fitting
 from recveil.desk.cache import Cache
 from recveil.desk.compare import compare
 from recveil.desk.design import Design, measures
 from recveil.desk.estimate import estimate
 from recveil.formats import read
-from recveil.mechanisms.advice import fitting
 from recveil.report.html import html
 
 FIRST = ["pseudonymise", "random-ratings", "shuffle-nnn", "mbrw"]

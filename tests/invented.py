@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from recveil.desk.advice import Advice
 from recveil.guarantee import Guarantee, nothing
 from recveil.measurement import Measurement
-from recveil.mechanisms.advice import Advice
 from recveil.report.table import Entry, Report, Words
 
 PRIVATE = Guarantee(

@@ -33,7 +33,15 @@ ITEMS = tuple((f"item-{n}", f"Title {n}") for n in range(8))
 def opened(database: str, **settings: Any) -> Iterator[Studio]:
     engine = open_store(database)
     apply(engine, [Stock(ITEMS)])
-    chosen = {"min_people": 1, "publish_every": 3600.0, "rate": 1e5, "accounts": 10**5, "reads": 10**5, **settings}
+    chosen = {
+        "counters": "exact",
+        "min_people": 1,
+        "publish_every": 3600.0,
+        "rate": 1e5,
+        "accounts": 10**5,
+        "reads": 10**5,
+        **settings,
+    }
     try:
         yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN), sites=("testserver",)))
     finally:

@@ -38,7 +38,9 @@ def test_what_was_saved_is_loaded(made: Release, tmp_path: Path, format: str) ->
     assert found.data.frame().equals(made.data.compact().frame())
     assert found.manifest == manifest
     assert found.guarantee == made.guarantee
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["README.md", f"data.{format}", "manifest.json"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "README.md", "croissant.json", f"data.{format}", "manifest.json",
+    ]  # fmt: skip
 
 
 def test_order_has_an_honest_name(tmp_path: Path) -> None:

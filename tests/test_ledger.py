@@ -13,8 +13,10 @@ import pytest
 
 from recveil.data import from_ids
 from recveil.desk import ledger
+from recveil.desk.cache import fingerprint
 from recveil.dp.budget import epsilon_of, rho_of
 from recveil.errors import RecveilError
+from recveil.formats import read
 from recveil.guarantee import NEIGHBOURS
 
 SPEC = "dp-streams:epsilon=4,delta=1e-4"
@@ -86,7 +88,7 @@ def test_lines_are_appended_and_checked(tmp_path: Path) -> None:
     assert ledger.read(file) == []
     ledger.append(file, LINE)
     ledger.append(file, LINE)
-    assert ledger.read(file) == [LINE, LINE]
+    assert [{k: e[k] for k in LINE} for e in ledger.read(file)] == [LINE, LINE]
     for bad in ("{", "[]", "3", json.dumps(LINE | {"epsilon": None}), json.dumps(LINE | {"delta": 2})):
         file.write_text(json.dumps(LINE) + "\n" + bad + "\n")
         with pytest.raises(RecveilError, match=r"ledger.jsonl, line 2: not an entry of a ledger"):
@@ -106,7 +108,8 @@ def test_command_enters_what_is_spent(recveil: Callable[..., Any], clicks: str, 
     assert [line["mechanism"] for line in lines] == ["dp-streams:epsilon=4.0,delta=0.0001"] * 2
     assert lines[0]["rho"] == pytest.approx(rho_of(4.0, 5e-5), rel=1e-6)
     assert lines[0]["rho_fails"] == 5e-5
-    assert set(lines[0]) == {*LINE, "rho_fails"}
+    assert set(lines[0]) == {*LINE, "rho_fails", "proof", "data", "previous"}
+    assert lines[0]["data"] == lines[1]["data"] != fingerprint(read(tmp_path / clicks))
     done = recveil("release", clicks, "--with", "pseudonymise", "-o", "four", "--ledger", "ledger.jsonl")
     assert "1 releases promise nothing" in done.stderr
 

@@ -91,6 +91,41 @@ def test_words(visit: Visit) -> None:
     ]
 
 
+def test_a_zone_in_doubt_is_said_to_be_near_the_border(visit: Visit) -> None:
+    rng = np.random.default_rng(4)
+    states = [[int(x) for x in rng.integers(0, 120, 2)] for _ in range(300)]
+    people, deviation, crowd = 200, 7.0, 25.0
+    told = visit.page.evaluate(
+        """async ([states, people, blur]) => {
+          const { inDoubt } = await import("/static/advice.js");
+          return states.map(([a, b]) => inDoubt(a, b, people, blur));
+        }""",
+        [states, people, {"deviation": deviation, "crowd": crowd}],
+    )
+
+    def doubt(a: int, b: int) -> bool:
+        c, d, r = a + 1 - b, people - 2 * a - b - 1, people - a - 2 * b - 1
+        far = 1.64 * np.sqrt(crowd**2 + 5 * deviation**2)
+        return bool(abs(c) < 1.64 * np.sqrt(2) * deviation or abs(d) < far or (c <= 0 and d >= 0 and abs(r) < far))
+
+    assert told == [doubt(a, b) for a, b in states]
+    assert 20 < sum(told) < 280
+
+
+def test_the_page_says_what_its_counts_give_away(browser: Any, tmp_path: Path, visit: Visit) -> None:
+    assert "can read from them what you clicked" in visit.page.locator("#promise").inner_text()
+    private = Server(tmp_path, ("--counters", "private", "--epsilon", "1")).start()
+    person = Visit(browser, private).open()
+    said = person.page.locator("#promise").inner_text()
+    assert "more than 2.7 times as likely (epsilon 1, delta 0.000001" in said
+    advice = person.preclick("Film 01", "like")
+    assert "near the border" in advice.inner_text() and "too close to another zone to be sure" in advice.inner_text()
+    assert "You would be one of about" in advice.inner_text()
+    person.page.keyboard.press("Escape")
+    person.close()
+    private.stop()
+
+
 def test_one_palette() -> None:
     """The advisor has the colours of the report page."""
     known = set(re.findall(r"#[0-9a-f]{6}\b", files("recveil.report").joinpath("style.css").read_text("utf-8")))

@@ -98,7 +98,9 @@ def test_too_few_people_have_no_model(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_model_follows_the_clicks_of_a_running_server(tmp_path: Path) -> None:
     engine = open_store(str(tmp_path / "studio.sqlite"))
     load(engine, two_tastes(), {})
-    studio = open_studio(engine, Settings(min_people=5, publish_every=3600, rate=1e5, sites=("testserver",)))
+    studio = open_studio(
+        engine, Settings(counters="exact", min_people=5, publish_every=3600, rate=1e5, sites=("testserver",))
+    )
     with client_of(studio) as server:
         who = join(server)
         assert server.get(f"{ME}/recommendations", headers=who).json()["basis"] == "popular"

@@ -39,7 +39,7 @@ def test_one_line_gives_a_working_demo(tmp_path: Path) -> None:
         assert page.headers["content-type"].startswith("text/html")
         assert page.status_code == 200
         table = anna.get(f"{API}/profiles").json()
-        assert (table["people"], table["min_people"]) == (1000, 5)
+        assert abs(table["people"] - 1000) < 150 and table["counters"] == "private"
         first = anna.get(f"{ME}/recommendations").json()["items"]
         assert [click(anna, item, item) for item in first[:3]] == [201] * 3
         admin = {"Authorization": f"Bearer {token}"}

@@ -22,6 +22,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
 EXTRAS = {
     "measure": ("altair", "cornac", "implicit", "joblib", "surprise", "threadpoolctl", "vl_convert"),
     "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "sign": ("cryptography", "securesystemslib"),
     "spark": ("pyspark",),
     "tags": ("tomotopy",),
 }

@@ -71,7 +71,13 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()  # columns without which it cannot work: rating, time, tag
+    kinds: ClassVar[tuple[Kind, ...]] = ()  # what it is made for, where that is narrower than what it can run on
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
+    purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
+    first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them
+    learned_from: ClassVar[str] = ""  # what `recommend` learns from: bits, or tables; empty: it cannot
+    strength: ClassVar[tuple[str, tuple[float, ...]] | None] = None  # what protects, and its values, strongest first
+    also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
 
     def __post_init__(self) -> None:
         for f in fields(self):

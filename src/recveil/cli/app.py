@@ -15,9 +15,14 @@ from recveil.cli.assess import assess
 from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
+from recveil.cli.decide import decide
 from recveil.cli.demo import demo
+from recveil.cli.export import export
 from recveil.cli.inspect import inspect
+from recveil.cli.keys import keys
+from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
+from recveil.cli.mechanisms import mechanisms
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
@@ -40,9 +45,12 @@ for command in (
     audit,
     clicks,
     compare,
+    decide,
     demo,
+    export,
     inspect,
     measure,
+    mechanisms,
     recommend,
     release,
     reproduce,
@@ -51,6 +59,9 @@ for command in (
     verify,
 ):
     app.command()(command)
+app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
+app.add_typer(keys, name="keys")
+app.add_typer(ledger, name="ledger")
 
 
 def _version(wanted: bool) -> None:

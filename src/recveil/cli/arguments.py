@@ -29,6 +29,12 @@ Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
 ]
+OutsideBudget = Annotated[
+    bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
+]
+Owner = Annotated[
+    str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")

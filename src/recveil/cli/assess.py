@@ -27,8 +27,8 @@ def assess(
     levels = numbers(known)
     import secrets
 
+    from recveil.desk.advice import advise
     from recveil.desk.assess import assess as look
-    from recveil.mechanisms.advice import advise
 
     rows = read_data(data, columns)
     found = look(rows, seed=secrets.randbits(63) if seed is None else seed, known=levels)

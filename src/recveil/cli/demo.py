@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recveil.cli.arguments import Json, Seed, answer, say, terminal
 from recveil.errors import RecveilError
 
+if TYPE_CHECKING:
+    from recveil.data import Interactions
+    from recveil.desk.design import Design
+    from recveil.report.table import Report
+
 SAMPLE = "films"
+DECISIVE = ("linkage", "membership", "reconstruction", "sybil", "copies", "lift", "damage")
 
 
 def demo(
@@ -23,6 +29,7 @@ def demo(
 
     Example: recveil demo -o demo
     """
+    from recveil.desk.advice import fitting
     from recveil.desk.assess import assess
     from recveil.desk.bundle import load, save
     from recveil.desk.cache import user_cache
@@ -31,7 +38,6 @@ def demo(
     from recveil.desk.files import write_text
     from recveil.desk.inputs import Input
     from recveil.desk.release import release
-    from recveil.mechanisms.advice import fitting
     from recveil.mechanisms.spec import parse
     from recveil.report.html import html
     from recveil.report.text import text
@@ -68,6 +74,42 @@ def demo(
         report = run_compare(CompareRequest(Input(f"sample:{SAMPLE}"), tuple(specs), design, user_cache()), progress)
     page = folder / "report.html"
     write_text(page, html(report))
+    say("\n4. decide: the sheet on which an officer decides, for the release that the verdict names first")
+    sheet = _sheet(report, data, folder, design)
     lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s. Look at {page} in a browser,"]
-    lines.append(f"and at {bundles[0]['bundle']}/README.md, the card of a bundle.")
-    answer({**report.record(), "report": str(page), "bundles": bundles, "assess": exposed}, lines, as_json)
+    lines.append(f"and at {bundles[0]['bundle']}/README.md, the card of a bundle,")
+    lines.append(f"and at {sheet}, the decision sheet.")
+    answer(
+        {**report.record(), "report": str(page), "bundles": bundles, "assess": exposed, "decision": sheet},
+        lines,
+        as_json,
+    )
+
+
+def _sheet(report: Report, data: Interactions, folder: Path, design: Design) -> str:
+    """Release it once more with some people held out, attack that bundle, and write its sheet."""
+    from recveil.desk.bundle import save
+    from recveil.desk.decision import Context, decide
+    from recveil.desk.design import measures, split
+    from recveil.desk.measure import measure_release
+    from recveil.desk.owner import keep_measurements, owner_folder
+    from recveil.desk.recipients import read_recipient
+    from recveil.desk.release import release
+    from recveil.mechanisms.spec import parse
+    from recveil.report.verdict import closest, named
+
+    entry = next(iter(named(report).values()), None) or closest(report) or report.entries[0]
+    parts = split(data, design.holdout, [design.seed])
+    made = release(parts.train, parse(entry.spec))
+    bundle = folder / "decision" / entry.spec.partition(":")[0]
+    save(made, bundle, force=True)
+    chosen = {name: measure for name, measure in measures(design).items() if name in DECISIVE}
+    found = measure_release(
+        data, made.data, holdout=parts.holdout, id_map=made.id_map, measures=chosen, mechanism=entry.spec
+    )
+    aside = owner_folder(bundle)
+    keep_measurements(bundle, found, aside)
+    made_sheet = decide(bundle, Context(read_recipient("public"), purpose="A challenge for recommenders"), None, aside)
+    for sentence in made_sheet["sheet"]["verdict"]["sentences"]:
+        say(f"   {sentence}")
+    return str(made_sheet["files"][1])

@@ -13,12 +13,15 @@ from recveil.cli.arguments import (
     FoldTags,
     Json,
     Master,
+    Owner,
     Seed,
     answer,
     names,
     numbers,
+    say,
     terminal,
 )
+from recveil.cli.keys import signer_of
 
 if TYPE_CHECKING:
     from recveil.desk.measure import Findings
@@ -44,6 +47,11 @@ def measure(
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
+    ] = False,
+    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
+    owner: Owner = None,
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
     master: Master = None,
@@ -57,6 +65,7 @@ def measure(
     Example: recveil measure ratings.csv out --map map.csv --holdout out.holdout.parquet
     """
     levels, only_these = numbers(known), names(only)
+    signer = signer_of(sign)
     from recveil.desk.engine import Engine
     from recveil.desk.inputs import Input
     from recveil.desk.measure import MeasureRequest, run_measure
@@ -75,6 +84,13 @@ def measure(
     )
     with terminal() as progress:
         found = run_measure(request, progress)
+    if keep or signer:
+        from recveil.desk.owner import keep_measurements, owner_folder
+
+        with request.engine.place(bundle) as place:
+            folder = owner_folder(place, owner)
+            keep_measurements(place, found, folder, signer)
+        say(f"kept in {folder}, which stays with the owner; what may be published is {bundle} alone")
     answer({"bundle": bundle, "mechanism": found.mechanism, **found.record()}, _lines(found), as_json)
 
 

@@ -17,6 +17,7 @@ from recveil.cli.arguments import (
     EngineName,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     progress,
@@ -28,9 +29,7 @@ from recveil.errors import RecveilError, unknown
 if TYPE_CHECKING:
     from recveil.data import Interactions
     from recveil.desk.release import Enter, Published
-    from recveil.mechanism import Mechanism
-    from recveil.mechanisms.dp_ratings import DpRatings
-    from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.mechanism import Mechanism, Synthesis
     from recveil.mechanisms.mask import Mask
     from recveil.recommenders.mask import Lists, Similar
     from recveil.spark.chunks import Table
@@ -51,6 +50,7 @@ class Wish:
     catalogue: str | None
     published: Published | None
     ledger: str | None
+    outside_budget: bool
     seed: int | None
 
     @property
@@ -58,7 +58,7 @@ class Wish:
         """What enters the promise in the ledger, before any noise is drawn."""
         from recveil.desk.ledger import into
 
-        return into(self.ledger) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ def recommend(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -123,7 +124,7 @@ def recommend(
         from recveil.desk import ledger as book
 
         book.read(ledger)  # what cannot be kept is refused before anything is spent
-    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, seed)
+    wish = Wish(top, score, history, minsup, similar, catalogue, published, ledger, outside_budget, seed)
     _possible(mechanism, wish)
     if engine == "spark":
         _on_spark(data, columns, duplicates, master, mechanism, wish, out, as_json)
@@ -269,47 +270,36 @@ def _from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
 
 def _tables(data: Interactions, mechanism: Mechanism, wish: Wish) -> tuple[Learned, Interactions]:
     from recveil.desk.catalogue import Catalogue
-    from recveil.mechanisms.dp_ratings import DpRatings
-    from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.mechanism import Synthesis
 
-    assert isinstance(mechanism, DpRatings | DpStreams)
+    assert isinstance(mechanism, Synthesis)
     published = wish.published or _published(data, mechanism, wish)
     items = Catalogue(published.public.items).over(data).items
-    return _from_tables(published, mechanism, items, wish), data
+    return _from_tables(published, items, wish), data
 
 
 def _tables_on_spark(data: Table, mechanism: Mechanism, wish: Wish) -> Learned:
-    from recveil.mechanisms.dp_ratings import DpRatings
-    from recveil.mechanisms.dp_streams import DpStreams
+    from recveil.mechanism import Synthesis
     from recveil.spark.reading import over_catalogue
 
-    assert isinstance(mechanism, DpRatings | DpStreams)
+    assert isinstance(mechanism, Synthesis)
     published = wish.published or _published_table(data, mechanism, wish)
-    return _from_tables(published, mechanism, over_catalogue(data, published.public.items).layout.items, wish)
+    return _from_tables(published, over_catalogue(data, published.public.items).layout.items, wish)
 
 
-def _from_tables(published: Published, mechanism: DpRatings | DpStreams, items: Any, wish: Wish) -> Learned:
+def _from_tables(published: Published, items: Any, wish: Wish) -> Learned:
     """`items`: the public catalogue, as ids of the data."""
+    from recveil.desk.direct import from_tables
     from recveil.desk.published import spent
-    from recveil.mechanisms.dp_ratings import DpRatings
-    from recveil.mechanisms.dp_ratings import lists as rated
-    from recveil.mechanisms.dp_ratings.drawing import direct
-    from recveil.mechanisms.dp_streams.drawing import lists, similarity
     from recveil.mechanisms.spec import text
 
-    step: Callable[[Interactions], Lists]
-    if isinstance(mechanism, DpRatings):
-        alike = direct(mechanism.tables(published.rounds, published.public))
-        step, kept = partial(rated.lists, items=items, alike=alike, n=wish.top), alike.kept
-    else:
-        tables = mechanism.tables(published.rounds, published.public)
-        step, kept = partial(lists, items=items, S=similarity(tables), tables=tables, n=wish.top), tables.kept
+    step, kept = from_tables(published, items, wish.top)
     if not wish.published:
         say(spent(published))
-    return Learned(step, {"mechanism": text(mechanism), "items": len(kept), "history": "real", "score": "sum"})
+    return Learned(step, {"mechanism": text(published.mechanism), "items": kept, "history": "real", "score": "sum"})
 
 
-def _published(data: Interactions, mechanism: DpRatings | DpStreams, wish: Wish) -> Published:
+def _published(data: Interactions, mechanism: Synthesis, wish: Wish) -> Published:
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish
@@ -327,7 +317,7 @@ def _published(data: Interactions, mechanism: DpRatings | DpStreams, wish: Wish)
         return publish(data, mechanism, public, source(wish.seed), tick, enter=wish.enter)
 
 
-def _published_table(data: Table, mechanism: DpRatings | DpStreams, wish: Wish) -> Published:
+def _published_table(data: Table, mechanism: Synthesis, wish: Wish) -> Published:
     """The same of a table, whose rows the executors count."""
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import publish

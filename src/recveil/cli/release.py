@@ -15,12 +15,14 @@ from recveil.cli.arguments import (
     FoldTags,
     Json,
     Master,
+    OutsideBudget,
     Seed,
     answer,
     progress,
     read_released,
     say,
 )
+from recveil.cli.keys import passphrase
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
@@ -60,6 +62,11 @@ def release(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
+    outside_budget: OutsideBudget = False,
+    licence: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
+    ] = None,
+    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Sign the bundle with this key.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
     engine: EngineName = "local",
     master: Master = None,
@@ -97,6 +104,7 @@ def release(
     from recveil.desk import ledger as book
     from recveil.desk.assess import contributions, in_records
     from recveil.desk.bundle import save, save_map
+    from recveil.desk.cache import fingerprint
     from recveil.desk.catalogue import read_catalogue
     from recveil.desk.release import draw
     from recveil.desk.release import release as protect
@@ -105,9 +113,11 @@ def release(
     from recveil.spark.lake import check_local_place
     from recveil.splits import hold_out
 
+    publication = _publication(licence, sign)  # a key that does not open is known before anything is spent
     if ledger:
         book.read(ledger)  # what cannot be kept is refused before anything is spent
-    enter = book.into(ledger) if ledger else None
+    seen: list[str] = []  # the fingerprint of the data, once they are read
+    enter = book.into(ledger, outside=outside_budget, note=lambda: seen[0] if seen else None) if ledger else None
     on_spark = engine == "spark" and not again
     if not on_spark:
         check_local_place(out)
@@ -121,7 +131,7 @@ def release(
             what = "--fold-tags" if fold_tags else f"--format {format}"
             raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
         wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
-        wishes["keep_map"] = bool(keep_map)
+        wishes |= {"keep_map": bool(keep_map), **publication}
         made = _on_spark(data, columns, duplicates, master, mechanism, out, holdout, wishes)
     else:
         rows = [read_released(data, columns, duplicates, fold_tags)]
@@ -131,12 +141,14 @@ def release(
             rows.append(kept)
             del everyone, kept
         spread = contributions(rows[0])
+        if ledger:
+            seen.append(fingerprint(rows[0]))
         for name, outside in (public.outside(rows[0]) if public else {}).items():
             say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             options: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "tick": tick, "enter": enter}
             made = protect(rows.pop(), mechanism, **options)
-    manifest = made.manifest if on_spark else save(made, out, format=format, force=force)  # type: ignore[arg-type]
+    manifest = made.manifest if on_spark else save(made, out, format=format, force=force, **publication)  # type: ignore[arg-type]
     if held is not None:
         write(held, f"{out}.holdout.parquet", format="parquet")
     if holdout and not again:
@@ -165,6 +177,13 @@ def release(
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": out, "manifest": manifest}, lines, as_json)
+
+
+def _publication(licence: str | None, sign: str | None) -> dict[str, Any]:
+    from recveil.desk.licences import licence as named
+    from recveil.desk.signing import load_key
+
+    return {"licence": named(licence) if licence else None, "sign": load_key(sign, passphrase) if sign else None}
 
 
 def _on_spark(

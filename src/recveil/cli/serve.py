@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -30,6 +30,14 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
     min_people: Annotated[int, typer.Option(min=1, help="Item profiles of fewer people are not shown.")] = 5,
+    counters: Annotated[
+        str,
+        typer.Option(metavar="private|exact", help="Public counters with a bound, or exact ones for a closed group."),
+    ] = "private",
+    epsilon: Annotated[float, typer.Option(help="The budget of private counters for one click.")] = 2.0,
+    delta: Annotated[float, typer.Option(help="The chance that this promise fails.")] = 1e-6,
+    looks: Annotated[int, typer.Option(help="How often a year private counters are shown anew.")] = 365,
+    changes: Annotated[int, typer.Option(help="Of one's mind about an item, that ever reach private counters.")] = 2,
     publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
     like: Annotated[
         float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
@@ -69,6 +77,7 @@ def serve(
     from recveil.web.advisor.app import create_app
     from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
+    from recveil.web.advisor.noisy_counters import Budget
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
 
@@ -82,6 +91,8 @@ def serve(
             _fill(engine, data, columns, duplicates, like, titles)
             settings = Settings(
                 min_people=min_people,
+                counters=_chosen(counters),
+                budget=Budget(epsilon, delta, looks, changes),
                 publish_every=publish_every,
                 rate=rate,
                 accounts=accounts,
@@ -135,6 +146,15 @@ def _admin_token(file: str | None) -> str | None:
     if len(token) < 20:
         raise RecveilError("the admin token must have at least 20 characters")
     return token
+
+
+def _chosen(counters: str) -> Literal["private", "exact"]:
+    if counters == "exact":
+        say("exact counters: whoever makes a few accounts can read from them who clicked what; for closed groups only")
+        return "exact"
+    if counters != "private":
+        raise RecveilError(f"--counters is private or exact, not {counters}")
+    return "private"
 
 
 def _networks(text: str) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, progress, read_released, say
-from recveil.errors import RecveilError, unknown
+from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, say, terminal
+from recveil.errors import RecveilError
 
 _FIGURES = (".html", ".svg", ".png")
 
@@ -16,41 +16,39 @@ def tune(
     data: Data,
     with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="A mechanism that can be tuned, such as mask.")],
     keep: Annotated[
-        str | None, typer.Option(metavar="BOUND", help="Such as agreement>=0.8, hiding>=0.5 or linkage@8<=0.1.")
+        str | None, typer.Option(metavar="BOUND", help="Such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1.")
     ] = None,
+    people: Annotated[
+        int | None, typer.Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
+    ] = None,
+    items: Annotated[int | None, typer.Option(metavar="N", help="And with so many items.")] = None,
+    on_data: Annotated[
+        bool, typer.Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
+    ] = False,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
-    """Find the parameters of a mechanism that suit DATA. It looks at the true data: keep the answer to yourself.
+    """Find the parameters of a mechanism that keep a bound: on DATA, on a sample, or on a generated twin.
 
-    Example: recveil tune ratings.csv --with mask --figure curve.html
+    Example: recveil tune clicks.csv --with dp-streams:delta=1e-6 --keep "lift>=0.7" --people 100000
     """
-    from recveil.tuning import TUNERS
-
-    name = with_.partition(":")[0]
-    if name not in TUNERS:
-        raise unknown("mechanism to tune", name, TUNERS)
     if figure and not figure.endswith(_FIGURES):
         raise RecveilError(f"{figure}: a figure is written as {', '.join(_FIGURES)}")
-    rows = read_released(data, columns, duplicates)
-    with progress(f"tune {name}", 1000) as tick:
-        before = 0
+    from recveil.desk.inputs import Input
+    from recveil.desk.tune import TuneRequest, run_tune
 
-        def show(done: int, of: int) -> None:
-            nonlocal before
-            tick(1000 * done // of - before)
-            before = 1000 * done // of
-
-        found = TUNERS[name](rows, with_, keep, seed, show)
+    request = TuneRequest(Input(data, columns, duplicates), with_, keep, people, items, on_data, seed)
+    with terminal(lines=True) as progress:
+        found = run_tune(request, progress)
     if figure:
         if found.chart is None:
-            raise RecveilError(f"there is no figure for {name}")
+            raise RecveilError("there is no figure of this curve; leave --figure out")
         _save(found.chart(), figure)
         say(f"the curve is in {figure}; it was computed on the true data and is not for publication")
-    answer({"mechanism": name, "spec": found.spec, **found.found}, list(found.lines), as_json)
+    answer({"mechanism": with_.partition(":")[0], "spec": found.spec, **found.found}, list(found.lines), as_json)
 
 
 def _save(chart: object, path: str) -> None:

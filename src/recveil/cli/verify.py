@@ -1,52 +1,37 @@
-"""recveil verify DIR: do data and manifest belong together?"""
+"""recveil verify DIR: do data and manifest belong together, and who says so?"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import EngineName, Json, Master, Seed, answer
-from recveil.errors import unknown
+from recveil.cli.arguments import EngineName, Json, Master, Owner, Seed, answer
 
 
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle.")],
+    trust: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The keys that you know: fingerprint, role, name; a line each.")
+    ] = None,
+    owner: Owner = None,
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
     seed: Seed = None,  # noqa: ARG001
 ) -> None:
-    """Prove that a bundle's data and manifest belong together. Exit code 3 where they do not.
+    """Prove that a bundle's files belong together, and say who signed what. Exit code 3 where something does not hold.
 
-    Example: recveil verify out
+    Example: recveil verify out --trust fingerprints
     """
-    from recveil.desk.bundle import BrokenBundleError, load
-    from recveil.spark.lake import check_local_place
+    from recveil.desk.claims import read_trust
+    from recveil.desk.engine import Engine
+    from recveil.desk.owner import owner_folder
+    from recveil.desk.verification import verify_bundle
 
-    if engine not in ("local", "spark"):
-        raise unknown("--engine", engine, ("local", "spark"))
-    if engine == "local":
-        check_local_place(bundle)
-    try:
-        manifest = _on_spark(bundle, master) if engine == "spark" else load(bundle).manifest
-    except BrokenBundleError as broken:
-        answer({"verified": False, "why": str(broken)}, [f"not verified: {broken}"], as_json)
-        raise typer.Exit(3) from None
-    promise = manifest["guarantee"]
-    lines = [
-        f"verified: {manifest['rows']:,} rows by {manifest['spec']}, made with recveil {manifest['recveil']}",
-        f"guarantee ({promise['status']}): {promise['sentence']}",
-    ]
-    if manifest["seeded"]:
-        lines.append("made with a seed: an experiment, not for publication")
-    answer({"verified": True, "manifest": manifest}, lines, as_json)
-
-
-def _on_spark(bundle: str, master: str | None) -> dict[str, Any]:
-    from recveil.spark.lake import place
-    from recveil.spark.reading import verified
-    from recveil.spark.session import session
-
-    with session(master) as spark:
-        return verified(spark, place(spark, bundle))
+    known = read_trust(trust) if trust else None
+    with Engine(engine, master).place(bundle) as place:
+        found = verify_bundle(place, known, owner_folder(place, owner))
+    answer(found.record(), found.lines(), as_json)
+    if found.problems:
+        raise typer.Exit(3)

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,8 +16,11 @@ import polars as pl
 
 from recveil.data import Interactions, concat
 from recveil.desk.card import card
+from recveil.desk.claims import CLAIMS, claim
+from recveil.desk.croissant import CROISSANT, croissant
 from recveil.desk.places import Folder, Place, os_errors, whole
 from recveil.desk.release import Release
+from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
 from recveil.formats import read, write
 from recveil.guarantee import Guarantee
@@ -24,6 +28,7 @@ from recveil.mechanisms import spec
 
 Format = Literal["parquet", "csv", "inter", "itemsets"]
 MANIFEST, CARD, TABLES = "manifest.json", "README.md", "tables"
+DERIVED = ("datapackage.json", "dataset-metadata.json")  # what `recveil export` adds for others, out of the manifest
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,18 @@ class BrokenBundleError(RecveilError):
 
 
 def save(
-    release: Release, place: str | Path | Place, *, format: Format = "parquet", force: bool = False
+    release: Release,
+    place: str | Path | Place,
+    *,
+    format: Format = "parquet",
+    force: bool = False,
+    licence: str | None = None,
+    sign: Signer | None = None,
 ) -> dict[str, Any]:
-    """Write a bundle and return its manifest. An existing directory is refused unless `force` is given."""
+    """Write a bundle and return its manifest. An existing directory is refused unless `force` is given.
+
+    `licence` is what recipients may do with it; with `sign` the bundle carries the claim that this key released it.
+    """
     rows = release.data
 
     def put(part: Place) -> dict[str, int]:
@@ -57,11 +71,17 @@ def save(
                 table.write_parquet(folder / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
         return {"rows": len(rows), "users": rows.n_users, "items": rows.n_items}
 
-    return save_parts(release, placed(place), put, force=force)
+    return save_parts(release, placed(place), put, force=force, licence=licence, sign=sign)
 
 
 def save_parts(
-    release: Release, place: Place, put: Callable[[Place], dict[str, int]], *, force: bool = False
+    release: Release,
+    place: Place,
+    put: Callable[[Place], dict[str, int]],
+    *,
+    force: bool = False,
+    licence: str | None = None,
+    sign: Signer | None = None,
 ) -> dict[str, Any]:
     """A bundle whose data `put` writes into a folder, as one file or as many; it says how many rows, users and items.
 
@@ -69,11 +89,36 @@ def save_parts(
     """
     check_writable(place, force)
     with whole(place) as part:
-        manifest = _manifest(release) | put(part)
-        (part / CARD).write(card(manifest, release.mechanism))
-        manifest["files"] = sorted(part.entries(), key=lambda entry: _rank(entry["name"]))
-        (part / MANIFEST).write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+        manifest = _manifest(release, licence) | put(part)
+        manifest["files"] = part.entries()
+        (part / CARD).write(said := card(manifest, release.mechanism))
+        (part / CROISSANT).write(described := _json(croissant(manifest)))
+        manifest["files"] += [_entry(CARD, said), _entry(CROISSANT, described)]
+        manifest["files"].sort(key=lambda entry: _rank(entry["name"]))
+        (part / MANIFEST).write(stated := _json(manifest))
+        if sign is not None:
+            digests = digests_of(manifest) | {MANIFEST: _entry(MANIFEST, stated)["sha256"]}
+            (part / CLAIMS).write(claim("released", digests, released_facts(manifest), sign) + "\n")
     return manifest
+
+
+def released_facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What the owner says in releasing: nothing that the manifest does not say."""
+    return {name: manifest[name] for name in ("spec", "guarantee", "seeded", "recveil")}
+
+
+def digests_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """The hashes of the files that the manifest describes."""
+    return {str(entry["name"]): str(entry["sha256"]) for entry in manifest["files"]}
+
+
+def _json(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _entry(name: str, text: str) -> dict[str, Any]:
+    content = text.encode()
+    return {"name": name, "sha256": sha256(content).hexdigest(), "bytes": len(content)}
 
 
 def check_writable(place: Place, force: bool) -> None:
@@ -97,28 +142,35 @@ def load(directory: str | Path) -> Bundle:
 
 def verify(place: str | Path | Place) -> dict[str, Any]:
     """Prove that the files and the manifest of a bundle belong together; its manifest, or BrokenBundleError."""
+    return verified_digests(place)[0]
+
+
+def verified_digests(place: str | Path | Place) -> tuple[dict[str, Any], dict[str, str]]:
+    """The manifest as `verify` gives it, and the hashes of all files that claims speak of."""
     place = placed(place)
     if not place.exists():
         raise RecveilError(f"{place}: there is no such directory")
     try:
         manifest = json.loads((place / MANIFEST).read())
-        files = {str(entry["name"]): str(entry["sha256"]) for entry in manifest["files"]}
+        files = digests_of(manifest)
         Guarantee(**manifest["guarantee"])
         for name in ("rows", "users", "items"):
             int(manifest[name])
+        for name in ("recveil", "spec", "kind", "unit", "seeded", "schema"):
+            manifest[name]
     except (FileNotFoundError, NotADirectoryError):
         raise RecveilError(f"{place} is not a bundle: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise BrokenBundleError(f"{place}: {MANIFEST} cannot be read as a manifest") from None
     present = {entry["name"]: entry["sha256"] for entry in place.entries()}
-    for name in sorted(set(present) - set(files) - {MANIFEST}):
+    for name in sorted(set(present) - set(files) - {MANIFEST, CLAIMS, *DERIVED}):
         raise BrokenBundleError(f"{place}: {name} does not stand in the manifest")
     for name, digest in files.items():
         if name not in present:
             raise BrokenBundleError(f"{place}: {name} is missing")
         if present[name] != digest:
             raise BrokenBundleError(f"{place}: {name} is not the file that the manifest describes")
-    return dict(manifest)
+    return dict(manifest), files | {MANIFEST: present[MANIFEST]}
 
 
 def check_stated(bundle: object, manifest: dict[str, Any], *found: int) -> None:
@@ -151,7 +203,7 @@ def save_map(id_map: pl.DataFrame, path: str | Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def _manifest(release: Release) -> dict[str, Any]:
+def _manifest(release: Release, licence: str | None) -> dict[str, Any]:
     from recveil import __version__
 
     rows = release.data
@@ -171,9 +223,15 @@ def _manifest(release: Release) -> dict[str, Any]:
         "time": release.time,
         "schema": [{"name": name, "type": str(kind)} for name, kind in schema.items()],
         "notes": dict(release.notes),
+        **({"licence": licence} if licence else {}),
+        **({"tables": [_table(name, table) for name, table in release.tables.items()]} if release.tables else {}),
     }
 
 
+def _table(name: str, table: pl.DataFrame) -> dict[str, Any]:
+    return {"name": name, "schema": [{"name": column, "type": str(kind)} for column, kind in table.schema.items()]}
+
+
 def _rank(name: str) -> tuple[int, str]:
-    """The order of the files in a manifest: data, card, tables."""
-    return (1 if name == CARD else 2 if name.startswith(f"{TABLES}/") else 0, name)
+    """The order of the files in a manifest: data, card and description, tables."""
+    return (1 if name in (CARD, CROISSANT) else 2 if name.startswith(f"{TABLES}/") else 0, name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from recveil.desk.licences import LICENCES
 from recveil.mechanism import Mechanism
 
 _STATUS = {
@@ -20,10 +22,44 @@ _TIME = {
 }
 
 
+def head(manifest: dict[str, Any]) -> list[str]:
+    """What Hugging Face's hub and `datasets` read at the top of a card; in YAML, whose strings JSON's are."""
+    promise, licence = manifest["guarantee"], manifest.get("licence")
+    tags = ["recommender-systems", "privacy", manifest["kind"], f"recveil-{manifest['mechanism']}"]
+    if promise["status"] == "proved":
+        tags.append("differential-privacy")
+    lines = ["---", f"pretty_name: {json.dumps(_title(manifest), ensure_ascii=False)}"]
+    if licence in LICENCES:
+        lines.append(f"license: {LICENCES[licence][0]}")
+    elif licence:
+        lines += ["license: other", f"license_name: {json.dumps(licence, ensure_ascii=False)}"]
+    lines += [f"size_categories: [{json.dumps(_size(manifest['rows']))}]", f"tags: {json.dumps(tags)}"]
+    data = next(entry["name"] for entry in manifest["files"] if entry["name"].startswith("data"))
+    if data.endswith((".parquet", ".csv")):
+        where = "data/*.parquet" if data.startswith("data/") else data
+        lines += ["configs:", "- config_name: default", f"  data_files: {json.dumps(where)}", "  default: true"]
+        for table in manifest.get("tables", ()):
+            lines += [f"- config_name: {json.dumps(table['name'])}", f'  data_files: "tables/{table["name"]}.parquet"']
+    return [*lines, "---", ""]
+
+
+def _size(rows: int) -> str:
+    """The size of a data set in the words of the hub."""
+    names = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
+    digits = len(str(rows))
+    if digits <= 3:
+        return "n<1K"
+    return f"{names[digits - 4]}<n<{names[digits - 3]}" if digits - 3 < len(names) else "n>1T"
+
+
+def _title(manifest: dict[str, Any]) -> str:
+    return f"A release of {manifest['kind']} by {manifest['mechanism']}"
+
+
 def card(manifest: dict[str, Any], mechanism: Mechanism) -> str:
-    """A bundle's card from its manifest."""
+    """A bundle's card from its manifest, whose `files` are those written so far."""
     promise = manifest["guarantee"]
-    lines = [f"# A release of {manifest['kind']} by {manifest['mechanism']}", ""]
+    lines = [*head(manifest), f"# {_title(manifest)}", ""]
     if promise.get("little"):
         lines += [f"> **This promise means little:** {promise['little']}.", ""]
     if manifest["seeded"]:
@@ -66,7 +102,8 @@ def card(manifest: dict[str, Any], mechanism: Mechanism) -> str:
         "## Check it",
         "",
         f"Made with recveil {manifest['recveil']}. `recveil verify DIR` proves that these files and manifest.json "
-        "belong together; it cannot prove who made them.",
+        "belong together, and with `--trust FILE` whose signatures stand in claims.jsonl; alone it cannot prove who "
+        "made them. croissant.json describes the files for other tools.",
         "",
     ]
     if manifest["notes"]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from recveil.data import Interactions
+from recveil.desk.advice import advise
 from recveil.desk.cache import Cache, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
 from recveil.desk.design import AGREEMENT, Design, Split, measures, split
@@ -25,7 +26,6 @@ from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, attempt, trial
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.advice import advise
 from recveil.report.table import Entry, Report, Words
 from recveil.samples import WORDS
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from recveil.desk.places import Folder, Place
 from recveil.errors import unknown
 
 ENGINES = ("local", "spark")
@@ -31,6 +34,18 @@ class Engine:
         from recveil.spark.session import session
 
         return session(self.master)
+
+    @contextmanager
+    def place(self, name: str) -> Iterator[Place]:
+        """A place by its name, for as long as the engine is there."""
+        if not self.on_spark:
+            self.check_reach(name)
+            yield Folder(Path(name))
+            return
+        from recveil.spark.lake import place
+
+        with self.session() as spark:
+            yield place(spark, name)
 
     def check_reach(self, place: str) -> None:
         """Raise where this machine is to read or write a place that only a cluster reaches."""

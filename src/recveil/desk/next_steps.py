@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from recveil.data import Interactions
-from recveil.mechanisms.advice import fitting
+from recveil.desk.advice import fitting
 
 MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
 

@@ -54,6 +54,9 @@ class Place(Protocol):
     def entries(self) -> list[dict[str, Any]]:
         """Of all files in it the name, the SHA-256 and the number of bytes."""
 
+    def fetch(self, folder: Path) -> None:
+        """Copy all files in it into a directory of this machine."""
+
     def here(self) -> AbstractContextManager[Path]:
         """A directory of this machine; the files that are put there are in the place afterwards."""
 
@@ -110,6 +113,9 @@ class Folder:
         files = [(name, self.path / name) for name in self.names()]
         return [{"name": name, "sha256": _digest(file), "bytes": file.stat().st_size} for name, file in files]
 
+    def fetch(self, folder: Path) -> None:
+        shutil.copytree(self.path, folder, dirs_exist_ok=True)
+
     @contextmanager
     def here(self) -> Iterator[Path]:
         yield self.path
@@ -138,6 +144,33 @@ def whole(place: P) -> Iterator[P]:
         finally:
             with suppress(OSError):
                 part.delete()
+
+
+def replace_text(place: Place, text: str) -> None:
+    """A text file that is there whole or as it was before, on a disk or in a lake, where no move replaces."""
+    mark = token_hex(4)
+    part = place.beside(f"{mark}.part")
+    try:
+        part.write(text)
+        if isinstance(part, Folder) and isinstance(place, Folder):
+            with part.path.open("rb") as handle:
+                os.fsync(handle.fileno())
+            part.path.replace(place.path)
+            return
+        old = place.beside(f"{mark}.old")
+        if there := place.exists():
+            place.move(old)
+        try:
+            part.move(place)
+        except OSError:
+            if there:
+                old.move(place)
+            raise
+        if there:
+            old.delete()
+    finally:
+        with suppress(OSError):
+            part.delete()
 
 
 def check_vacant(place: Place) -> None:

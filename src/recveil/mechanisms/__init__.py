@@ -1,7 +1,14 @@
-"""The catalogue: every mechanism by its name. A new one is a file and a line here."""
+"""The catalogue: every mechanism by its name, baselines first. A new one is a file and a line here.
+
+Other packages add theirs by the entry point `recveil.mechanisms`, each a class; a name that is taken is refused.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import entry_points
+
+from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams
@@ -20,18 +27,36 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
-        DpPostTags,
-        DpRatings,
-        DpStreams,
-        DpTags,
-        LaplaceRatings,
-        Mask,
-        MBRW,
-        Microaggregation,
-        PriTop,
         Pseudonymise,
         RandomRatings,
         ShuffleNNN,
+        Mask,
+        MBRW,
+        DpStreams,
+        DpRatings,
+        PriTop,
         TagSuppression,
+        DpTags,
+        DpPostTags,
+        Microaggregation,
+        LaplaceRatings,
     )
 }
+
+
+def known_mechanisms() -> dict[str, type[Mechanism]]:
+    """Ours, and those that installed packages add."""
+    return MECHANISMS | _added()
+
+
+@cache
+def _added() -> dict[str, type[Mechanism]]:
+    added: dict[str, type[Mechanism]] = {}
+    for point in entry_points(group="recveil.mechanisms"):
+        made = point.load()
+        if not (isinstance(made, type) and issubclass(made, Mechanism)):
+            raise RecveilError(f"the entry point {point.name} = {point.value} is not a mechanism; remove its package")
+        if made.name in MECHANISMS or made.name in added:
+            raise RecveilError(f"{point.value}: the name {made.name} is taken; remove or rename one of the two")
+        added[made.name] = made
+    return added

@@ -18,6 +18,7 @@ class LaplaceRatings(Masking):
     """Each rating plus Laplace noise of scale (range / eps), at the nearest value that occurs in the data."""
 
     name = "laplace-ratings"
+    purpose = "A baseline: noise on the values alone; who rated what stays readable."
     needs = ("rating",)
 
     eps: float = parameter(1.0, about="the noise level: its scale is the range of the ratings over eps",

@@ -16,6 +16,7 @@ class Pseudonymise(Masking):
     """Every release replaces user ids by random tokens; this mechanism does no more than that."""
 
     name = "pseudonymise"
+    purpose = "A baseline only: new ids do not hide anyone whose items are partly known."
 
     def guarantee(self, public: Public) -> Guarantee:
         return nothing("Linkage is not prevented: whoever knows a few items of a person can find her record.")

@@ -32,6 +32,7 @@ class RandomRatings(Masking):
     """Ratings drawn independently from the data's own distribution, or uniformly from the values that occur."""
 
     name = "random-ratings"
+    purpose = "A baseline only: who rated what stays readable, and the values teach nothing."
     needs = ("rating",)
 
     values: str = parameter(

@@ -24,6 +24,10 @@ class ShuffleNNN(Masking):
     """Items among the k nearest of another, at a similarity of at least theta, are critical: they stay as they are."""
 
     name = "shuffle-nnn"
+    purpose = (
+        "For choosing between rating algorithms: values are shuffled outside the critical items, so that the "
+        "ranking of algorithms tends to survive. Who rated what is not hidden."
+    )
     needs = ("rating",)
     by = "item"
 

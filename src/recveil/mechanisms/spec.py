@@ -9,10 +9,8 @@ from typing import Any, get_args, get_type_hints
 
 from recveil.errors import RecveilError, unknown
 from recveil.mechanism import Mechanism
-from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms import known_mechanisms
 
-# A mode that is a mechanism of its own, because it sees rows where the others do not.
-_MODES = {("dp-tags", "unit=tag"): "dp-post-tags"}
 _OUTSIDE_BRACKETS = re.compile(r",(?![^(]*\))")
 
 
@@ -23,12 +21,13 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
     """
     name, _, text = spec.strip().partition(":")
     parts = [part.strip() for part in _OUTSIDE_BRACKETS.split(text) if part]
-    for mode in [part for part in parts if (name, part) in _MODES]:
+    modes = {m.also: m.name for m in known_mechanisms().values() if m.also}  # mechanisms of their own
+    for mode in [part for part in parts if (name, part) in modes]:
         parts.remove(mode)
-        name = _MODES[name, mode]
-    if name not in MECHANISMS:
-        raise unknown("mechanism", name, MECHANISMS)
-    mechanism = MECHANISMS[name]
+        name = modes[name, mode]
+    if name not in known_mechanisms():
+        raise unknown("mechanism", name, known_mechanisms())
+    mechanism = known_mechanisms()[name]
     known = {f.name: f for f in fields(mechanism)}
     hints = get_type_hints(mechanism)
     given: dict[str, Any] = {}
@@ -66,7 +65,7 @@ def as_mechanism(given: object) -> Mechanism:
 
 def is_named(spec: str) -> bool:
     """Whether a text begins with the name of a mechanism."""
-    return spec.strip().partition(":")[0] in MECHANISMS
+    return spec.strip().partition(":")[0] in known_mechanisms()
 
 
 def text(mechanism: Mechanism) -> str:

@@ -43,7 +43,7 @@ def of(
     ahead, low, high = paired_difference(real, popular, rng)
     if low <= 0:
         note = (
-            f"lift is undefined: trained on the real data, {params['referee']} does not beat most-popular "
+            f"lift is undefined: trained on the real data, {params['referee']} does not for certain beat most-popular "
             f"({real.mean():.3f} against {popular.mean():.3f}), so there is nothing that a release could keep"
         )
         return [Measurement("advantage", ahead, low, high, n=len(real), params=params, note=note)]

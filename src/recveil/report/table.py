@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
-from recveil.mechanisms.advice import Advice
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
 MEMBERSHIP_ATTACKS = ("shadow-auc", "membership-auc")  # strong evidence first
@@ -30,6 +29,21 @@ class Words:
     @property
     def people(self) -> str:
         return "people" if self.person == "person" else self.person + "s"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A mechanism for these data: whether it fits, what it is good for, and what to mind."""
+
+    mechanism: str
+    fits: bool
+    why: str
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+# parameters without a default, for a first look
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,13 @@ class Lake:
         unread = ("", 0)  # Spark passes over hidden files
         return [dict(zip(("name", "sha256", "bytes"), (n, *found.get(n, unread)), strict=True)) for n in names]
 
+    def fetch(self, folder: Path) -> None:
+        with _faults():
+            for name in self.names():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                copy = Lake(self.spark, f"file://{folder / name}")
+                self._files.copyToLocalFile(False, (self / name)._path, copy._path, True)
+
     @contextmanager
     def here(self) -> Iterator[Path]:
         with TemporaryDirectory() as folder:

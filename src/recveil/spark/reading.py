@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from recveil.desk.bundle import check_stated, data_files, placed, verify
+from recveil.desk.bundle import check_stated, data_files, placed
 from recveil.desk.places import Place
 from recveil.errors import RecveilError, unknown
 from recveil.formats.duplicates import KEEP, Keep
@@ -61,15 +61,13 @@ def read_bundle(spark: Any, bundle: str | Path | Place, manifest: dict[str, Any]
     return table(released_rows(spark, placed(bundle), manifest), manifest["unit"], "all", str(bundle))
 
 
-def verified(spark: Any, bundle: Place) -> dict[str, Any]:
-    """The manifest of a bundle, after proving on the executors that data and manifest belong together."""
+def check_counts(bundle: Any, manifest: dict[str, Any]) -> None:
+    """Count rows, users and items of a bundle in a lake on the executors; raise where the manifest states others."""
     from pyspark.sql import functions as fn
 
-    manifest = verify(bundle)
-    rows = released_rows(spark, bundle, manifest)
+    rows = released_rows(bundle.spark, bundle, manifest)
     found = rows.agg(fn.count("*"), fn.count_distinct("user"), fn.count_distinct("item")).first()
     check_stated(bundle, manifest, *found)
-    return manifest
 
 
 def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:

@@ -29,6 +29,7 @@ from recveil.desk.release import (
     publish,
     time_rule,
 )
+from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
@@ -78,6 +79,8 @@ def release_table(
     force: bool = False,
     keep_map: bool = False,
     enter: Enter | None = None,
+    licence: str | None = None,
+    sign: Signer | None = None,
     part_rows: int = PART_ROWS,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
@@ -102,7 +105,7 @@ def release_table(
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
         published = publish(data, mechanism, public, chance, total=total, narrow=narrow, enter=enter)  # type: ignore[arg-type]
         made = drawn(published, chance, time)
-        return Made(save(made, out, force=force), published=published)
+        return Made(save(made, out, force=force, licence=licence, sign=sign), published=published)
     assert isinstance(mechanism, Masking)
     if enter:
         enter(mechanism, promised(mechanism, public, chance.seeded))
@@ -113,7 +116,7 @@ def release_table(
         release = _release(masked, settled, public, chance.seeded, time)
         most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
         put = partial(_put, masked, release, min(part_rows, most))
-        manifest = save_parts(release, out, put, force=force)
+        manifest = save_parts(release, out, put, force=force, licence=licence, sign=sign)
         return Made(manifest, _id_map(masked) if keep_map else None)
     finally:
         masked.unpersist()

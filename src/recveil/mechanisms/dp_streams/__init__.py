@@ -60,6 +60,14 @@ class DpStreams(Synthesis):
     """Differentially private synthetic clickstreams, at the level of whole users."""
 
     name = "dp-streams"
+    strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
+    purpose = (
+        "For publication: synthetic people drawn from noisy statistics, with a proof per person. The more "
+        "people, the less the noise hurts."
+    )
+    kinds = ("clicks", "sessions", "ratings")
+    first_look = "epsilon=4,delta=1e-6"
+    learned_from = "tables"
     rounds = 2
     drawing = ("k",)
 

@@ -65,6 +65,12 @@ class DpTags(Synthesis):
     """Differentially private tag tables, and posts drawn from them."""
 
     name = "dp-tags"
+    strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
+    purpose = (
+        "For publication of tags: denoised tables with a proof per tag assignment (or per person), and posts "
+        "drawn from them; best mixed with each person's own tags on her device."
+    )
+    first_look = "epsilon=4,delta=1e-6"
     needs = ("tag",)
     rounds = 2
     drawing = ("k",)

@@ -45,6 +45,11 @@ class DpPostTags(Masking):
     """Real posts with randomised tags: a differentially private answer to "which tag", not to "who and what"."""
 
     name = "dp-post-tags"
+    purpose = (
+        "For tags on posts that are public anyway: real posts with randomised tags. Each can be denied, with a proof."
+    )
+    first_look = "epsilon=4"
+    also = ("dp-tags", "unit=tag")
     local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
     ordered = False

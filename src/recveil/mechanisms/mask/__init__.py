@@ -41,6 +41,12 @@ class Mask(Masking):
     """Who has which item, each bit flipped with probability 1 - p, once. Ratings, times and tags are not released."""
 
     name = "mask"
+    strength = ("p", (0.6, 0.7, 0.8, 0.9, 0.95, 0.99))
+    purpose = (
+        "For outsiders who train on who has what: every bit of a profile is flipped with a stated "
+        "probability. Single bits are protected, with a proof; whole profiles are not."
+    )
+    learned_from = "bits"
     ordered = False
     dense = True
 

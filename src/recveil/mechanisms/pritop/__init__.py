@@ -51,6 +51,7 @@ class PriTop(Masking):
     """
 
     name = "pritop"
+    purpose = "For comparison with its paper only: the published guarantee does not hold."
     local_only = "its topic model is fitted in one place, to all tags of all people"
     needs = ("tag",)
     ordered = False

@@ -23,6 +23,7 @@ class TagSuppression(Masking):
     """Each user keeps a share of her triples; which of them go depends on how often she uses their topics."""
 
     name = "tag-suppression"
+    purpose = "A baseline for tags: leaves out a share of them and promises nothing."
     local_only = "its topic model is fitted in one place, to all tags of all people"
     needs = ("tag",)
     ordered = False

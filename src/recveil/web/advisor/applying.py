@@ -21,17 +21,18 @@ import sqlalchemy as sa
 from sqlalchemy import Engine, bindparam, delete, insert, select, update
 
 from recveil.web.advisor.problems import Problem, nobody
-from recveil.web.advisor.schema import clicks, items, keys, people
+from recveil.web.advisor.schema import clicks, items, keys, marks, people
+from recveil.web.advisor.stocking import stock
 from recveil.web.advisor.store import DAY, SIGNS, YEAR, iso, now
 from recveil.web.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Write
 
 REMEMBER = 30 * DAY  # how long an idempotency key is known
-STOCK = 1000  # items that are looked up at once
 ATTEMPTS = 6  # where another process on the same database came in between
 CIRCLES = ("40001", "40P01")  # PostgreSQL: serialization failure, deadlock
 
 Answer = dict[str, Any] | Problem
-Counters = dict[int, Counter[int]]  # what is added, by item and sign
+Counters = dict[int, Counter[int]]  # what is added, by item; 1 and -1: likes and dislikes, 2 and -2: as they enter
+CHANGES = 2  # of one person's mind about one item that reach the noisy counters
 Result = TypeVar("Result")
 
 
@@ -41,15 +42,16 @@ def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
 
 # Statements of the way that every click takes are put together once.
 PERSONS = (
-    select(people.c.token, people.c.id, people.c.seen)
+    select(people.c.token, people.c.id, people.c.seen, people.c.entered)
     .where(_among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
     .order_by(people.c.id)
     .with_for_update()
 )
 ITEMS = select(items.c.key, items.c.id).where(_among(items.c.key, "keys"))
-MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign).where(
+MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(
     _among(clicks.c.person, "persons"), _among(clicks.c.item, "items")
 )
+MARKS = select(marks.c.mark, marks.c.spent).where(_among(marks.c.mark, "marks"))
 USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
     _among(keys.c.person, "persons"), _among(keys.c.key, "digests")
 )
@@ -60,6 +62,8 @@ MOVE = (
     .values(
         likes=items.c.likes + bindparam("l"),
         dislikes=items.c.dislikes + bindparam("d"),
+        entered_likes=items.c.entered_likes + bindparam("el"),
+        entered_dislikes=items.c.entered_dislikes + bindparam("ed"),
     )
 )
 INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
@@ -78,12 +82,13 @@ def again(work: Callable[[], Result]) -> Result:
     raise RuntimeError("unreachable")
 
 
-def apply(engine: Engine, writes: Sequence[Write]) -> list[Answer]:
+def apply(engine: Engine, writes: Sequence[Write], changes: int = CHANGES) -> list[Answer]:
     """Carry out all writes in one transaction. Problems are answers: they concern one write, not the batch."""
 
     def once() -> list[Answer]:
         with engine.begin() as db:
-            batch = _Batch(db, _persons(db, {write.token for write in writes if not isinstance(write, Stock | Forget)}))
+            tokens = {write.token for write in writes if not isinstance(write, Stock | Forget)}
+            batch = _Batch(db, changes, *_persons(db, tokens))
             answers: list[Answer] = []
             for kind, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
                 answers += batch.judge(list(run)) if kind else [batch.single(write) for write in run]  # type: ignore[arg-type]  # noqa: B031
@@ -93,21 +98,21 @@ def apply(engine: Engine, writes: Sequence[Write]) -> list[Answer]:
     return again(once)
 
 
-def _persons(db: sa.Connection, tokens: set[bytes]) -> dict[bytes, int]:
-    """Whom the tokens belong to, locked. Whoever comes again after a day has another year from now on."""
+def _persons(db: sa.Connection, tokens: set[bytes]) -> tuple[dict[bytes, int], set[int]]:
+    """Whom the tokens belong to, locked, and who of them never clicked. A visit gives her another year."""
     if not tokens:
-        return {}
+        return {}, set()
     rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR}).all()
     back = [row.id for row in rows if row.seen < now() - DAY]
     if back:
         db.execute(update(people).where(people.c.id.in_(back)).values(seen=now()))
-    return {row.token: row.id for row in rows}
+    return {row.token: row.id for row in rows}, {row.id for row in rows if not row.entered}
 
 
 def move(db: sa.Connection, counters: Counters) -> None:
     """Add to item counters, in the order of ids."""
     rows = [
-        {"i": item, "l": change[1], "d": change[-1]}
+        {"i": item, "l": change[1], "d": change[-1], "el": change[2], "ed": change[-2]}
         for item, change in sorted(counters.items())
         if any(change.values())
     ]
@@ -115,7 +120,17 @@ def move(db: sa.Connection, counters: Counters) -> None:
         db.execute(MOVE, rows)
 
 
-Made = dict[tuple[int, int], tuple[int | None, int]]  # click id (none before it is written) and sign
+@dataclass(frozen=True)
+class _Standing:
+    """A click that stands. `spent`: how many changes of this person's mind about this item reached noisy counters."""
+
+    number: int | None  # none before it is written
+    sign: int
+    spent: int
+    entered: int  # 1: this click is one of them
+
+
+Made = dict[tuple[int, int], _Standing]
 
 
 @dataclass
@@ -125,10 +140,19 @@ class _Changes:
     clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
     keys: list[dict[str, Any]] = field(default_factory=list)
     undone: list[int] = field(default_factory=list)
+    marked: dict[bytes, int] = field(default_factory=dict)  # spent, as it stands in the table
+    marks: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # as it is to stand there
+
+    def spent(self, mark: bytes) -> int:
+        return int(self.marks[mark]["spent"]) if mark in self.marks else self.marked.get(mark, 0)
 
     def write(self, db: sa.Connection) -> None:
         if self.undone:
             db.execute(UNDO, {"ids": self.undone})
+        if old := [mark for mark in self.marks if mark in self.marked]:
+            db.execute(delete(marks).where(marks.c.mark.in_(old)))
+        if self.marks:
+            db.execute(insert(marks), list(self.marks.values()))
         if self.clicks:
             db.execute(INSERT_CLICKS, list(self.clicks.values()))
         if self.keys:
@@ -140,7 +164,9 @@ class _Batch:
     """A transaction: whose tokens are in it, and what it adds to counters in the end."""
 
     db: sa.Connection
+    most: int  # changes of a person's mind about an item that reach noisy counters
     persons: dict[bytes, int]
+    new: set[int]  # who of them never clicked
     counters: Counters = field(default_factory=dict)
 
     def count(self, item: int, sign: int, by: int) -> None:
@@ -152,18 +178,19 @@ class _Batch:
         ids = sorted({self.persons[write.token] for write in run if write.token in self.persons})
         stock = {row.key: row.id for row in self.db.execute(ITEMS, {"keys": [write.item for write in run]})}
         rows = self.db.execute(MADE, {"persons": ids, "items": list(stock.values())})
-        made: Made = {(who, what): (number, sign) for who, what, number, sign in rows}
+        made: Made = {(who, what): _Standing(*standing) for who, what, *standing in rows}
         digests = [write.digest for write in run if isinstance(write, Click)]
         kept = self.db.execute(USED, {"persons": ids, "digests": digests})
         used = {(who, key): (request, at) for who, key, request, at in kept}
-        changes = _Changes()
+        marked = self.db.execute(MARKS, {"marks": [write.unit for write in run]})
+        changes = _Changes(marked={row.mark: row.spent for row in marked})
         answers: list[Answer] = []
         for write in run:
             who, what = self.persons.get(write.token), stock.get(write.item)
             if who is None:
                 answers.append(nobody())
             elif isinstance(write, Undo):
-                answers.append(self.undo(who, what, made, changes))
+                answers.append(self.undo(write, who, what, made, changes))
             else:
                 answers.append(self.click(write, who, what, made, used, changes))
         changes.write(self.db)
@@ -182,7 +209,7 @@ class _Batch:
         if before is not None:
             if before[0] != write.request:
                 return Problem(422, "this Idempotency-Key was used for another request")
-            if what is None or made.get((who, what), (None, 0))[1] != write.sign:
+            if what is None or (who, what) not in made or made[who, what].sign != write.sign:
                 return Problem(409, "this click was taken back; a new one needs a new Idempotency-Key")
             return _clicked(write, before[1], again=True)
         if what is None:
@@ -190,23 +217,38 @@ class _Batch:
         if (who, what) in made:
             return Problem(409, "this item was clicked before; undo that click first")
         at = now()
-        made[who, what] = (None, write.sign)
+        spent = changes.spent(write.unit)
+        entered = int(spent < self.most)
+        made[who, what] = _Standing(None, write.sign, spent + entered, entered)
         used[who, write.digest] = (write.request, at)
-        changes.clicks[who, what] = {"person": who, "item": what, "sign": write.sign, "at": at}
+        row = {"person": who, "item": what, "sign": write.sign, "at": at}
+        changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
         changes.keys.append({"person": who, "key": write.digest, "request": write.request, "at": at})
         self.count(what, write.sign, by=1)
+        self.count(what, 2 * write.sign, by=entered)
+        if who in self.new:
+            self.db.execute(update(people).where(people.c.id == who).values(entered=1))
+            self.new.discard(who)
         return _clicked(write, at, again=False)
 
-    def undo(self, who: int, what: int | None, made: Made, changes: _Changes) -> Answer:
+    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: _Changes) -> Answer:
         if what is None or (who, what) not in made:
             return Problem(404, "there is no click on this item")
-        number, sign = made.pop((who, what))
-        if number is None:
+        stood = made.pop((who, what))
+        if stood.number is None:
             del changes.clicks[who, what]
         else:
-            changes.undone.append(number)
-        self.count(what, sign, by=-1)
+            changes.undone.append(stood.number)
+        left = self.leave(what, stood.sign, stood.spent, stood.entered)
+        changes.marks[write.unit] = {"mark": write.unit, "person": who, "spent": stood.spent + left}
         return {}
+
+    def leave(self, item: int, sign: int, spent: int, entered: int) -> int:
+        """A click goes; from noisy counters only where it had entered them, and within the number of changes."""
+        left = int(entered and spent < self.most)
+        self.count(item, sign, by=-1)
+        self.count(item, 2 * sign, by=-left)
+        return left
 
     # --- all others -------------------------------------------------------------------------------------------
 
@@ -214,10 +256,12 @@ class _Batch:
         if isinstance(write, Join):
             at = now()
             made = insert(people).values(token=write.token, created=at, seen=at).returning(people.c.id)
-            self.persons[write.token] = self.db.execute(made).scalar_one()
+            who = self.db.execute(made).scalar_one()
+            self.persons[write.token] = who
+            self.new.add(who)
             return {"created": iso(at)}
         if isinstance(write, Stock):
-            return _stock(self.db, write)
+            return stock(self.db, write)
         if isinstance(write, Forget):
             return self.forget()
         who = self.persons.get(write.token)
@@ -232,10 +276,10 @@ class _Batch:
 
     def erase(self, whom: Sequence[int]) -> None:
         """Nothing of theirs remains: clicks, what they added to counters, keys, accounts."""
-        mine = select(clicks.c.item, clicks.c.sign).where(clicks.c.person.in_(whom))
-        for item, sign in self.db.execute(mine):
-            self.count(item, sign, by=-1)
-        for table in (clicks, keys):
+        mine = select(clicks.c.item, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(clicks.c.person.in_(whom))
+        for row in self.db.execute(mine):
+            self.leave(*row)
+        for table in (clicks, keys, marks):
             self.db.execute(delete(table).where(table.c.person.in_(whom)))
         self.db.execute(delete(people).where(people.c.id.in_(whom)))
 
@@ -255,19 +299,3 @@ class _Batch:
 
 def _clicked(write: Click, at: int, again: bool) -> dict[str, Any]:
     return {"item": write.item, "sign": SIGNS[write.sign], "at": iso(at), "again": again}
-
-
-def _stock(db: sa.Connection, write: Stock) -> Answer:
-    titles, added = dict(write.items), 0
-    names = sorted(titles)
-    for first in range(0, len(names), STOCK):
-        part = names[first : first + STOCK]
-        known = set(db.execute(select(items.c.key).where(items.c.key.in_(part))).scalars())
-        old = [{"k": key, "t": titles[key]} for key in part if key in known]
-        new = [{"key": key, "title": titles[key]} for key in part if key not in known]
-        if old:
-            db.execute(update(items).where(items.c.key == bindparam("k")).values(title=bindparam("t")), old)
-        if new:
-            db.execute(insert(items), new)
-        added += len(new)
-    return {"added": added, "renamed": len(titles) - added}

@@ -7,7 +7,7 @@ something must carry a header that other sites cannot add, and come from a page 
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -34,7 +34,8 @@ class Caller:
     """Someone who holds a token; whether it is a person's is for the database to say."""
 
     token: bytes
-    cookie: str | None  # the token itself, where a browser sent it
+    secret: str = field(repr=False)  # the token itself
+    browser: bool  # it came as a cookie
 
 
 def new_token() -> str:
@@ -50,11 +51,11 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
     """The holder of the token in this request, within the rate limit."""
     cookie = cookie_of(request)
     if bearer is not None:
-        found = Caller(digest(bearer.credentials), None)
+        found = Caller(digest(bearer.credentials), bearer.credentials, browser=False)
     elif cookie:
         if request.method not in SAFE:
             same_site(request)
-        found = Caller(digest(cookie), cookie)
+        found = Caller(digest(cookie), cookie, browser=True)
     else:
         raise nobody()
     request.app.state.studio.requests.spend(found.token)

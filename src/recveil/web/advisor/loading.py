@@ -61,11 +61,19 @@ def load(engine: Engine, log: Clicks, titles: dict[str, str]) -> bool:
 def _fill(db: sa.Connection, log: Clicks, names: list[str], titles: dict[str, str]) -> None:
     data, at, counts = log.data, now(), profiles(log)
     rows = [
-        {"id": n, "key": key, "title": titles.get(key, key)[:TITLE], "likes": a, "dislikes": b}
+        {
+            "id": n,
+            "key": key,
+            "title": titles.get(key, key)[:TITLE],
+            "likes": a,
+            "dislikes": b,
+            "entered_likes": a,
+            "entered_dislikes": b,
+        }
         for n, (key, a, b) in enumerate(zip(names, counts.likes.tolist(), counts.dislikes.tolist(), strict=True), 1)
     ]
     db.execute(insert(items), rows)
-    db.execute(insert(people), [{"id": n, "created": at, "seen": at} for n in range(1, log.users + 1)])
+    db.execute(insert(people), [{"id": n, "created": at, "seen": at, "entered": 1} for n in range(1, log.users + 1)])
     order = np.arange(len(log)) if data.time is None else np.argsort(data.time, kind="stable")
     columns = [(data.user[order] + 1).tolist(), (data.item[order] + 1).tolist(), log.sign[order].tolist()]
     for first in range(0, len(log), ROWS):

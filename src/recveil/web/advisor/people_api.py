@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -26,7 +27,7 @@ from recveil.web.advisor.identity import (
 from recveil.web.advisor.problems import Problem, documented, nobody
 from recveil.web.advisor.recommending import recommend
 from recveil.web.advisor.studio import Studio
-from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write
+from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write, mark
 
 router = APIRouter(prefix="/api/v1/people", tags=["people"])
 mine = documented(401, 403, 422, 429, 503)
@@ -144,7 +145,7 @@ async def join(request: Request, response: Response) -> Any:
         same_site(request)
     if browser and cookie:
         try:
-            person, _ = await read(request, Caller(digest(cookie), cookie), store.click_count)
+            person, _ = await read(request, Caller(digest(cookie), cookie, browser=True), store.click_count)
         except Problem:
             pass  # of an account that is gone
         else:
@@ -166,8 +167,8 @@ async def me(request: Request, response: Response, caller: Known) -> Any:
     person, clicks = await read(request, caller, store.click_count)
     if person.seen < store.now() - store.DAY:
         await studio_of(request).write(Visit(caller.token))
-        if caller.cookie is not None:
-            set_cookie(request, response, caller.cookie)
+        if caller.browser:
+            set_cookie(request, response, caller.secret)
     return {"clicks": clicks, "strategy": person.strategy}
 
 
@@ -181,7 +182,7 @@ async def choose(request: Request, caller: Known, body: StrategyChoice) -> Any:
 @router.get("/me/clicks", response_model=ClickList, responses=mine)
 async def clicks(request: Request, caller: Known) -> Any:
     """Her clicks in the order of clicking; `counted` says whether the item's public profile knows of it yet."""
-    _, found = await read(request, caller, store.clicks_of)
+    _, found = await read(request, caller, partial(store.clicks_of, private=studio_of(request).private))
     return {"clicks": found}
 
 
@@ -194,7 +195,7 @@ async def clicks(request: Request, caller: Known) -> Any:
 async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
     """Click an item. It is acknowledged once it is on the disk."""
     sign = 1 if body.sign == "like" else -1
-    made = await write(request, caller, Click(caller.token, item, sign, idempotency_key))
+    made = await write(request, caller, Click(caller.token, item, sign, idempotency_key, mark(caller.secret, item)))
     again = made.pop("again")
     return JSONResponse(made, 200 if again else 201)
 
@@ -202,14 +203,14 @@ async def click(request: Request, caller: Known, item: Item, body: ClickBody, id
 @router.delete("/me/clicks/{item:path}", status_code=204, responses={**mine, **documented(404)})
 async def undo(request: Request, caller: Known, item: Item) -> None:
     """Take a click back."""
-    await write(request, caller, Undo(caller.token, item))
+    await write(request, caller, Undo(caller.token, item, mark(caller.secret, item)))
 
 
 @router.get("/me/recommendations", response_model=Recommended, responses=mine)
 async def recommendations(request: Request, caller: Known, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Any:
     """What people close to her like, or what most people like."""
     studio = studio_of(request)
-    _, found = await read(request, caller, store.clicks_of)
+    _, found = await read(request, caller, partial(store.clicks_of, private=studio.private))
     own = {row["item"]: 1 if row["sign"] == "like" else -1 for row in found}
     items, basis = await asyncio.to_thread(recommend, studio.model, own, studio.snapshot.profiles, limit)
     return {"items": items, "basis": basis}
@@ -218,7 +219,7 @@ async def recommendations(request: Request, caller: Known, limit: Annotated[int,
 @router.get("/me/export", responses=mine)
 async def export(request: Request, caller: Known) -> JSONResponse:
     """Everything that is stored about her, as a file."""
-    _, found = await read(request, caller, store.export)
+    _, found = await read(request, caller, partial(store.export, private=studio_of(request).private))
     return JSONResponse(found, headers={"Content-Disposition": 'attachment; filename="recveil.json"'})
 
 

@@ -41,9 +41,22 @@ class Items(Body):
     items: list[Item]
 
 
+class Spent(Body):
+    """What the counters may give away of one person's clicking one item, with all changes of her mind, in all looks."""
+
+    epsilon: float
+    delta: float
+    looks: int
+    changes: int
+
+
 class Profiles(Body):
     people: int
     min_people: int
+    counters: Literal["private", "exact"]
+    deviation: float  # of the noise in each counter; 0 where they are exact
+    people_deviation: float
+    budget: Spent | None
     profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
     version: str
 

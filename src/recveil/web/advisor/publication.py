@@ -1,9 +1,11 @@
-"""What the public sees: item profiles that move in steps no person can be told from.
+"""What the public sees: item profiles with noise (`blurred`), or, for closed groups, exact ones that move in steps.
 
 Counters that follow every click would let a watcher subtract: what changed between two looks is one person's clicks.
-So an item's shown counters stay as they are until the number of people who clicked it has moved by `min_people`: then
-at least as many different people have come (or gone) since, whoever else went and came back. Each difference that is
-ever shown is a sum over min_people people or more. Items with fewer clicks than that show nothing.
+Noise bounds that for everybody, in all looks together. Exact counters are for groups whose members trust each other:
+an item's shown counters stay as they are until the number of people who clicked it has moved by `min_people`. Then at
+least as many different people have come (or gone) since, whoever else went and came back. Each difference that is ever
+shown is a sum over min_people people or more; items with fewer clicks show nothing. Whoever makes a few accounts of her
+own reads single clicks from such counters all the same.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import gzip
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
@@ -21,10 +23,13 @@ from typing import Any
 
 from sqlalchemy import Engine, func, select, update
 
+from recveil.web.advisor.noisy_counters import blur
 from recveil.web.advisor.schema import clicks, items, people
+from recveil.web.advisor.schema import profiles as shown
 from recveil.web.advisor.store import reading
 
 Profile = tuple[int, int]
+EXACT = {"counters": "exact", "deviation": 0.0, "people_deviation": 0.0, "budget": None}
 _clicking = select(clicks.c.id).where(clicks.c.person == people.c.id).exists()  # an empty account is nobody yet
 
 
@@ -114,6 +119,32 @@ def snapshot(engine: Engine, min_people: int) -> Snapshot:
         key: (likes, dislikes) if min(true, likes + dislikes) >= min_people else None
         for key, _, true, likes, dislikes in rows
     }
-    titles = {row[0]: row[1] for row in rows}
-    table = sheet({"people": count, "min_people": min_people, "profiles": profiles})
-    return Snapshot(count, min_people, titles, profiles, table, sheet({"items": list(titles.items())}))
+    return _snapshot({row[0]: row[1] for row in rows}, profiles, {"people": count, "min_people": min_people, **EXACT})
+
+
+def blurred(engine: Engine, min_people: int) -> Snapshot:
+    """The public table with noise: what the last look wrote. Whether an item shows is decided by noisy counts too."""
+    columns = (items.c.key, items.c.title, shown.c.likes, shown.c.dislikes)
+    with reading(engine) as db:
+        known = blur(db)
+        found = db.execute(select(*columns).join_from(items, shown, shown.c.item == items.c.id, isouter=True)).all()
+    rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
+    profiles = {
+        key: None if likes is None or likes + dislikes < min_people else (max(likes, 0), max(dislikes, 0))
+        for key, _, likes, dislikes in rows
+    }
+    words = {
+        "people": known.people if known else 1,
+        "min_people": min_people,
+        "counters": "private",
+        "deviation": known.deviation if known else 0.0,
+        "people_deviation": known.people_deviation if known else 0.0,
+        "budget": asdict(known.budget) if known else None,
+    }
+    return _snapshot({row[0]: row[1] for row in rows}, profiles, words)
+
+
+def _snapshot(titles: dict[str, str], profiles: dict[str, Profile | None], words: dict[str, Any]) -> Snapshot:
+    table = sheet({**words, "profiles": profiles})
+    catalogue = sheet({"items": list(titles.items())})
+    return Snapshot(words["people"], words["min_people"], titles, profiles, table, catalogue)

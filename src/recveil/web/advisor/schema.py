@@ -5,6 +5,8 @@ items: the catalogue with exact counters (likes, dislikes), and what of them is 
 clicks: one at most for each person and item, in the order of clicking.
 keys: idempotency keys as hashes. What was asked is kept as a hash with the key in it, so that an undone click
 leaves nothing that could be read.
+years, profiles: the ledger of noisy counters and what they show (noisy_counters.py).
+marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Float,
     ForeignKey,
     Integer,
     LargeBinary,
@@ -48,6 +51,7 @@ people = Table(
     Column("created", BigInteger, nullable=False),  # all times are whole seconds since 1970
     Column("seen", BigInteger, nullable=False, index=True),
     Column("strategy", String(8)),
+    Column("entered", SmallInteger, nullable=False, server_default="0"),  # 1 from her first click on
     sqlite_autoincrement=True,
 )
 
@@ -62,6 +66,8 @@ items = Table(
     Column("shown_likes", Integer, nullable=False, server_default="0"),
     Column("shown_dislikes", Integer, nullable=False, server_default="0"),
     Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the shown counters know of
+    Column("entered_likes", Integer, nullable=False, server_default="0"),  # what has reached this year's noisy counters
+    Column("entered_dislikes", Integer, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
 
@@ -73,6 +79,8 @@ clicks = Table(
     Column("item", ForeignKey("items.id"), nullable=False),
     Column("sign", SmallInteger, CheckConstraint("sign IN (-1, 1)", name="sign"), nullable=False),
     Column("at", BigInteger, nullable=False),
+    Column("spent", SmallInteger, nullable=False, server_default="1"),  # changes that reached noisy counters, with this
+    Column("entered", SmallInteger, nullable=False, server_default="1"),  # whether this click did
     UniqueConstraint("person", "item"),
     sqlite_autoincrement=True,  # an id never comes back, also after the newest click was undone
 )
@@ -84,6 +92,48 @@ keys = Table(
     Column("key", LargeBinary(32), primary_key=True),
     Column("request", LargeBinary(32), nullable=False),
     Column("at", BigInteger, nullable=False, index=True),
+)
+
+marks = Table(
+    "marks",
+    metadata,
+    Column("mark", LargeBinary(32), primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False, index=True),
+    Column("spent", SmallInteger, nullable=False),
+)
+
+years = Table(
+    "years",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("opened", BigInteger, nullable=False),
+    Column("closed", BigInteger),
+    Column("key", LargeBinary(32)),  # from which the noise of its looks derives; gone once the year is closed
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("looks", Integer, nullable=False),  # that its budget is for
+    Column("changes", Integer, nullable=False),
+    Column("variance", BigInteger, nullable=False),  # of the noise in items' counters, as dp.continual takes it
+    Column("people_variance", BigInteger, nullable=False),
+    Column("done", Integer, nullable=False, server_default="0"),  # looks that were taken
+    Column("looked", BigInteger, nullable=False, server_default="0"),
+    Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the last look knows of
+    Column("people", Integer, nullable=False, server_default="0"),  # as shown
+    Column("began_with", Integer, nullable=False, server_default="0"),  # people when it was opened, exactly
+    Column("closed_people", Integer, nullable=False, server_default="0"),  # as the years before it ended
+    Column("closed_spread", Float, nullable=False, server_default="0"),  # the variance of what they ended with
+    Column("closed_people_spread", Float, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,
+)
+
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("likes", Integer, nullable=False),  # with noise, as they were at the last look
+    Column("dislikes", Integer, nullable=False),
+    Column("closed_likes", Integer, nullable=False),  # with noise, as the closed years ended
+    Column("closed_dislikes", Integer, nullable=False),
 )
 
 loads = Table(

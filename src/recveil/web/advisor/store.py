@@ -18,7 +18,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.engine import URL, make_url
 
 from recveil.errors import RecveilError
-from recveil.web.advisor.schema import clicks, items, keys, people, upgrade
+from recveil.web.advisor.schema import clicks, items, keys, marks, people, upgrade, years
 
 ATTEMPTS = 10
 FAR = 200  # days between the newest visit and the clock, beyond which the clock is asked about
@@ -150,10 +150,14 @@ def click_count(db: sa.Connection, of: Person) -> int:
     return db.execute(select(func.count()).select_from(clicks).where(clicks.c.person == of.id)).scalar_one()
 
 
-def clicks_of(db: sa.Connection, of: Person) -> list[dict[str, Any]]:
+def clicks_of(db: sa.Connection, of: Person, private: bool = False) -> list[dict[str, Any]]:
     """Her clicks in the order of clicking; whether the shown profile of the item counts it already."""
+    counted = clicks.c.id <= items.c.upto
+    if private:
+        last = select(years.c.upto).order_by(years.c.id.desc()).limit(1).scalar_subquery()
+        counted = sa.and_(clicks.c.entered == 1, clicks.c.id <= func.coalesce(last, 0))
     rows = db.execute(
-        select(items.c.key, clicks.c.sign, clicks.c.at, clicks.c.id <= items.c.upto)
+        select(items.c.key, clicks.c.sign, clicks.c.at, counted)
         .join(items, items.c.id == clicks.c.item)
         .where(clicks.c.person == of.id)
         .order_by(clicks.c.id)
@@ -161,15 +165,17 @@ def clicks_of(db: sa.Connection, of: Person) -> list[dict[str, Any]]:
     return [{"item": key, "sign": SIGNS[sign], "at": iso(at), "counted": bool(c)} for key, sign, at, c in rows]
 
 
-def export(db: sa.Connection, of: Person) -> dict[str, Any]:
+def export(db: sa.Connection, of: Person, private: bool = False) -> dict[str, Any]:
     """Everything that is stored about a person."""
     remembered = db.execute(select(keys.c.key, keys.c.at).where(keys.c.person == of.id).order_by(keys.c.at))
+    marked = db.execute(select(marks.c.mark, marks.c.spent).where(marks.c.person == of.id))
     return {
         "created": iso(of.created),
         "seen": iso(of.seen),
         "strategy": of.strategy,
-        "clicks": clicks_of(db, of),
+        "clicks": clicks_of(db, of, private),
         "idempotency_keys": [{"sha256": key.hex(), "at": iso(at)} for key, at in remembered],
+        "marks": [{"sha256": mark.hex(), "spent": spent} for mark, spent in marked],
     }
 
 

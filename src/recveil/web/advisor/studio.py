@@ -12,15 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from recveil.web.advisor.applying import apply
+from recveil.web.advisor.applying import again, apply
 from recveil.web.advisor.group import GroupCommit
 from recveil.web.advisor.limits import REMEMBERED, RateLimit
-from recveil.web.advisor.publication import Snapshot, publish, snapshot
+from recveil.web.advisor.noisy_counters import Budget, look
+from recveil.web.advisor.publication import Snapshot, blurred, publish, snapshot
 from recveil.web.advisor.recommending import Model, fit
 from recveil.web.advisor.store import DAY, checkpoint
 from recveil.web.advisor.writes import Forget, Stock, Write
@@ -36,6 +37,8 @@ class Settings:
     """What the operator chooses."""
 
     min_people: int = 5
+    counters: Literal["private", "exact"] = "private"
+    budget: Budget = field(default_factory=Budget)
     publish_every: float = 60.0  # seconds
     rate: float = 20.0  # requests a second for each person, in the long run
     accounts: int = 60  # an hour from each network
@@ -64,11 +67,11 @@ class Studio:
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
         self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
         self.strangers = RateLimit(1.0, 60)
-        self.commit = GroupCommit(partial(apply, self.engine))
+        self.commit = GroupCommit(partial(apply, self.engine, changes=self.settings.budget.changes))
 
     @property
-    def admin(self) -> bytes | None:
-        return self.settings.admin
+    def private(self) -> bool:
+        return self.settings.counters == "private"
 
     def met(self, token: bytes) -> None:
         """This token is somebody's: she is no stranger, wherever she asks from."""
@@ -92,8 +95,8 @@ class Studio:
 
     async def refresh(self) -> None:
         """Publish what may be published, and take the new public table."""
-        await self.commit.alone(partial(publish, self.engine, self.settings.min_people))
-        self.snapshot = await asyncio.to_thread(snapshot, self.engine, self.settings.min_people)
+        await self.commit.alone(partial(publish_due, self.engine, self.settings))
+        self.snapshot = await asyncio.to_thread(public_table, self.engine, self.settings)
 
     async def relearn(self) -> float:
         """Fit the model where clicks have arrived since; how many seconds it took."""
@@ -155,5 +158,18 @@ async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
 
 def open_studio(engine: Engine, settings: Settings) -> Studio:
     """The state of a server that is about to start."""
-    publish(engine, settings.min_people)
-    return Studio(engine, settings, snapshot(engine, settings.min_people))
+    publish_due(engine, settings)
+    return Studio(engine, settings, public_table(engine, settings))
+
+
+def publish_due(engine: Engine, settings: Settings) -> None:
+    if settings.counters == "private":
+        again(partial(look, engine, settings.budget))
+    else:
+        again(partial(publish, engine, settings.min_people))
+
+
+def public_table(engine: Engine, settings: Settings) -> Snapshot:
+    if settings.counters == "private":
+        return blurred(engine, settings.min_people)
+    return snapshot(engine, settings.min_people)

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 
+def mark(token: str, item: str) -> bytes:
+    """A name for what a person thinks of an item. It takes her token, which the server does not keep."""
+    return sha256(f"{token}\0{item}".encode("utf-8", "surrogateescape")).digest()
+
+
 @dataclass(frozen=True)
 class Join:
     """A new account for the token with this hash."""
@@ -19,6 +24,11 @@ class Click:
     item: str
     sign: int
     key: str
+    mark: bytes = b""  # of this person and item, which only she can make
+
+    @property
+    def unit(self) -> bytes:
+        return self.mark or sha256(self.token + self.item.encode()).digest()
 
     @property
     def digest(self) -> bytes:
@@ -34,6 +44,11 @@ class Click:
 class Undo:
     token: bytes
     item: str
+    mark: bytes = b""
+
+    @property
+    def unit(self) -> bytes:
+        return self.mark or sha256(self.token + self.item.encode()).digest()
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,19 @@ export function effect(likes, dislikes, people, sign, base = "e") {
   };
 }
 
+const SURE = 1.64; // deviations of a margin: beyond it, 19 of 20 such margins have the sign that they show
+
+/**
+ * Whether noise in the counts leaves the zone in doubt: a margin that decides it is small beside its own deviation.
+ * `deviation` is that of each count, `crowd` that of the number of people.
+ */
+export function inDoubt(a, b, people, { deviation, crowd }) {
+  const [c, d, r] = [a + 1 - b, people - 2 * a - b - 1, people - a - 2 * b - 1];
+  const near = (margin, spread) => Math.abs(margin) < SURE * spread;
+  const far = Math.hypot(crowd, Math.sqrt(5) * deviation);
+  return near(c, Math.SQRT2 * deviation) || near(d, far) || (c <= 0 && d >= 0 && near(r, far));
+}
+
 /** A profile without her own click; where it is hidden, she counts as if she were alone. */
 export function without(profile, sign) {
   const [likes, dislikes] = profile ?? (sign > 0 ? [1, 0] : [0, 1]);

@@ -5,6 +5,7 @@ import { make } from "./dom.js";
 import { list } from "./list.js";
 import { showPerson } from "./person.js";
 import { publicTable } from "./profiles.js";
+import { showPromise } from "./promise.js";
 import * as server from "./server.js";
 import { count } from "./words.js";
 
@@ -35,6 +36,7 @@ function show() {
     : words.length
       ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
       : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
+  showPromise(find("promise"), table);
   for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
   find("auto").checked = state.auto;
   find("auto").disabled = !state.strategy;

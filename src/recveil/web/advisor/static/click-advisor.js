@@ -10,13 +10,14 @@
  * They never tell what the pre-click was: a page that hears of a changed click could undo the change.
  */
 
-import { STRATEGIES, effect } from "./advice.js";
+import { STRATEGIES, effect, inDoubt } from "./advice.js";
 import { style } from "./click-advisor-style.js";
 import { face, make } from "./dom.js";
 import { zonePicture } from "./picture.js";
 import { publicTable } from "./profiles.js";
 import { VERBS, ZONE_NAMES, capital, company, lines, opposite, unknown, verdict } from "./words.js";
 
+const DOUBT = "The public counts are blurred, and here they lie too close to another zone to be sure. It looks like: ";
 const HOME = new URL("../api/v1", import.meta.url).href;
 
 export class ClickAdvisor extends HTMLElement {
@@ -55,13 +56,14 @@ export class ClickAdvisor extends HTMLElement {
     if (!profile) return null;
     const [a, b] = sign > 0 ? profile : [...profile].reverse();
     const n = Math.max(this.table.people, a + b + 1);
-    return { a, b, n, sign, ...effect(...profile, n, sign, this.base) };
+    const doubt = inDoubt(a, b, this.table.people, this.table.blur);
+    return { a, b, n, sign, doubt, about: this.table.blur.deviation > 0, ...effect(...profile, n, sign, this.base) };
   }
 
   /** A pre-click: nothing leaves the device. */
   preclick(sign) {
     const advice = this.advice(sign);
-    const action = advice && STRATEGIES[this.getAttribute("strategy")]?.[advice.zone];
+    const action = advice && !advice.doubt && STRATEGIES[this.getAttribute("strategy")]?.[advice.zone];
     if (this.hasAttribute("auto") && action === "confirm") return this.#tell("advised-click", sign);
     if (this.hasAttribute("auto") && action === "cancel") {
       this.#choice(
@@ -156,9 +158,9 @@ export class ClickAdvisor extends HTMLElement {
     const zone = advice?.zone ?? "unknown";
     at.question.replaceChildren(make("span", {}, `${capital(verb)} `), this.#title, make("span", {}, "?"));
     at.zone.className = `zone ${zone}`;
-    at.zone.textContent = `${ZONE_NAMES[zone]}${zone === "unknown" ? " zone" : ""}`;
-    at.verdict.textContent = advice ? verdict(advice.signs) : this.#silence();
-    at.company.textContent = advice ? company(advice.a, advice.b, sign) : "";
+    at.zone.textContent = `${ZONE_NAMES[zone]}${zone === "unknown" ? " zone" : advice.doubt ? ", near the border" : ""}`;
+    at.verdict.textContent = advice ? `${advice.doubt ? DOUBT : ""}${verdict(advice.signs)}` : this.#silence();
+    at.company.textContent = advice ? company(advice.a, advice.b, sign, advice.about) : "";
     const effects = advice ? lines(advice.a, advice.b, advice.n, advice, this.base) : [];
     at.effects.replaceChildren(...effects.map(effectRow));
     const changed = sign !== this.#meant;

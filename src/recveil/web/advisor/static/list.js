@@ -34,8 +34,9 @@ function makeRow(item, state) {
 function fill(row, item, state, profiles) {
   const [counts, advisor] = [row.querySelector(".counts"), row.querySelector("click-advisor")];
   const profile = profiles.get(item);
-  const few = profile === null ? [`fewer than ${people(state.table.least)} clicked`] : [];
-  counts.replaceChildren(...(profile ? balance(...profile) : few));
+  const about = state.table.blur.deviation > 0;
+  const few = profile === null ? [about ? "too few people clicked" : `fewer than ${people(state.table.least)} clicked`] : [];
+  counts.replaceChildren(...(profile ? balance(...profile, about) : few));
   const wanted = {
     value: state.clicks.find((click) => click.item === item)?.sign,
     strategy: state.strategy || null,
@@ -47,8 +48,8 @@ function fill(row, item, state, profiles) {
   }
 }
 
-function balance(likes, dislikes) {
+function balance(likes, dislikes, about) {
   const bar = make("span", { class: "balance", "aria-hidden": "true" }, make("i"));
-  bar.firstChild.style.width = `${(100 * likes) / (likes + dislikes)}%`;
-  return [bar, make("span", {}, `${count(likes)} like it, ${count(dislikes)} dislike it`)];
+  bar.firstChild.style.width = `${(100 * likes) / Math.max(likes + dislikes, 1)}%`;
+  return [bar, make("span", {}, `${about ? "about " : ""}${count(likes)} like it, ${count(dislikes)} dislike it`)];
 }

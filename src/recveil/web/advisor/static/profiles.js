@@ -16,6 +16,7 @@ class Table extends EventTarget {
   people = 0;
   least = 0; // profiles of fewer people are hidden
   profiles = new Map();
+  blur = { deviation: 0, crowd: 0 }; // deviations of the noise in each counter and in the number of people
   state = "loading"; // then "ready", or "away" while there never was an answer
 
   constructor(api) {
@@ -29,9 +30,10 @@ class Table extends EventTarget {
     try {
       const answer = await fetch(`${this.api}/profiles`, { credentials: "omit", cache: "no-cache" });
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      const { people, min_people: least, profiles, version } = await answer.json();
-      if (version === this.version) return;
-      Object.assign(this, { people, least, profiles: new Map(Object.entries(profiles)), version, state: "ready" });
+      const { people, min_people: least, profiles, deviation, people_deviation: crowd, ...rest } = await answer.json();
+      if (rest.version === this.version) return;
+      const known = { people, least, profiles: new Map(Object.entries(profiles)), blur: { deviation, crowd } };
+      Object.assign(this, known, { counters: rest.counters, budget: rest.budget, version: rest.version, state: "ready" });
       this.dispatchEvent(new Event("change"));
     } catch {
       if (this.state === "loading") this.state = "away"; // until an interval later

@@ -24,8 +24,9 @@ export function amount(value, base) {
 }
 
 /** "You would be one of 12 people who dislike this; 430 like it." */
-export function company(a, b, sign) {
+export function company(a, b, sign, about = false) {
   const [same, other] = [VERBS[sign], VERBS[-sign]];
+  if (about) return `You would be one of about ${people(a + 1)} who ${same} this; about ${count(b)} ${other} it.`;
   const others = b === 0 ? `nobody ${other}s it` : b === 1 ? `1 person ${other}s it` : `${count(b)} ${other} it`;
   const hers = a === 0 ? `the first to ${same} this` : `one of ${people(a + 1)} who ${same} this`;
   return `You would be ${hers}; ${others}.`;

@@ -1,0 +1,32 @@
+"""recveil export BUNDLE --to huggingface -o DIR: a bundle as other tools open it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recveil.cli.arguments import EngineName, Json, Master, Seed, answer, say
+
+
+def export(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
+    to: Annotated[str, typer.Option("--to", help="huggingface, recbole, kaggle, frictionless, zip.")],
+    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="A new folder; for zip a new file.")],
+    engine: EngineName = "local",
+    master: Master = None,
+    as_json: Json = False,
+    seed: Seed = None,  # noqa: ARG001
+) -> None:
+    """Write a verified bundle as the folder or file that somebody else's tool opens; rows, hashes and claims stay.
+
+    Example: recveil export out --to huggingface -o hub
+    """
+    from recveil.desk.engine import Engine
+    from recveil.desk.export import export as write
+
+    with Engine(engine, master).place(bundle) as place:
+        made = write(place, to, out)
+    for remark in made["remarks"]:
+        say(remark)
+    answer(made, [f"{out}: {', '.join(made['files'][:8])}"], as_json)

@@ -1,0 +1,79 @@
+"""tune: the parameters of a mechanism that keep a bound, measured on the data, on a stand-in, or on a generated twin.
+
+Tuning looks at what it is given as often as it likes, and no guarantee covers that. So a mechanism with a promise is
+tuned on a twin of a size that the owner declares, or on a public stand-in; on the data only if that is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recveil.data import Interactions
+from recveil.desk.inputs import SAMPLE, Input
+from recveil.desk.progress import SILENT, Progress
+from recveil.errors import RecveilError, unknown
+from recveil.mechanisms import known_mechanisms
+from recveil.samples import sample
+from recveil.tuning import TUNERS, Tuned
+from recveil.tuning.lift_bound import lift_limit, tune_lift
+
+WORLDS = {"ratings": "films", "clicks": "sessions", "sessions": "sessions", "tags": "tags"}
+TWIN = "measured on a generated twin: no row of the data was looked at, and nothing was spent"
+STAND_IN = "measured on a generated sample: nothing was spent"
+ON_DATA = "the choice was made on the true data, and no guarantee covers that; keep the curve to yourself"
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """`people` and `items` declare the size of a generated twin, on which is measured instead of on the data.
+
+    `keep`: a bound such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data themselves,
+    although the mechanism makes a promise.
+    """
+
+    data: Input
+    spec: str
+    keep: str | None = None
+    people: int | None = None
+    items: int | None = None
+    on_data: bool = False
+    seed: int | None = None
+
+
+def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
+    """What was found, with a line on what it was measured on and what that costs."""
+    name = request.spec.partition(":")[0]
+    limit = lift_limit(request.keep)
+    able = {*TUNERS, *(n for n, m in known_mechanisms().items() if m.strength)}
+    if name not in able:
+        raise unknown("mechanism to tune", name, able)
+    if limit is None and name not in TUNERS:
+        raise RecveilError(f"{name} is tuned to what must still work: give a bound, such as --keep 'lift>=0.7'")
+    rows, where = _measured_on(request, name, progress)
+
+    def show(done: int, of: int) -> None:
+        progress.step(f"tune {name}", done, of)
+
+    if limit is not None:
+        found = tune_lift(rows, request.spec, limit, request.seed, show)
+        return Tuned(found.spec, (*found.lines, where), {**found.found, "measured_on": where}, found.chart)
+    return TUNERS[name](rows, request.spec, request.keep, request.seed, show)
+
+
+def _measured_on(request: TuneRequest, name: str, progress: Progress) -> tuple[Interactions, str]:
+    """The rows to measure on, and what that means."""
+    source = request.data.source
+    if request.people:
+        kind = request.data.rows(progress).kind  # which columns there are: public, as the release will show it
+        items = f",items={request.items}" if request.items else ""
+        return sample(f"{WORLDS[kind]}?users={request.people}{items}"), TWIN
+    if request.items:
+        raise RecveilError("--items says how large a twin is; say with --people how many are in it")
+    if isinstance(source, str) and source.startswith(SAMPLE):
+        return request.data.rows(progress), STAND_IN
+    if name.startswith("dp-") and not request.on_data:
+        raise RecveilError(
+            f"{name} makes a promise, and tuning on the data would break it: declare a size with --people 100000 to "
+            "tune on a generated twin, name a sample such as sample:sessions as DATA, or say --on-data"
+        )
+    return request.data.rows(progress), ON_DATA

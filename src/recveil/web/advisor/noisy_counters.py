@@ -1,0 +1,195 @@
+"""Public counters with a bound: exact noise, look after look, within a yearly budget that the database keeps.
+
+A year has one key, from which the noise of all its looks derives, and a number of looks that its budget is for. A look
+writes what it shows, and that it was taken, in one transaction: what was not written was never shown, and what was is
+never drawn again. The last look of a year closes it: its noisy totals stay, its key and its exact counters go.
+docs/guarantees/advisor.md has the theorem.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from math import hypot, sqrt
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy import Engine, delete, func, insert, select, update
+
+from recveil.dp import continual
+from recveil.dp.budget import rho_of
+from recveil.errors import RecveilError
+from recveil.randomness import Source
+from recveil.web.advisor.schema import alone, clicks, items, people, profiles, years
+from recveil.web.advisor.store import YEAR, now, reading
+
+PEOPLE_SHARE = 0.06  # of the budget, for the number of people
+PEOPLE_CHANGES = 2  # she comes once, with her first click, and leaves once
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the public counters may give away of one person's clicking one item, with all changes of her mind."""
+
+    epsilon: float = 2.0
+    delta: float = 1e-6
+    looks: int = 365  # a year
+    changes: int = 2  # that ever reach a counter: a click, and its being taken back
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= 100 or not 0 < self.delta < 0.1:
+            raise RecveilError("the budget of counters: epsilon lies in (0, 100], delta in (0, 0.1)")
+        if self.changes < 1 or self.looks < 2:
+            raise RecveilError("the budget of counters: at least 2 looks a year, and 1 change")
+
+    def variances(self) -> tuple[int, int]:
+        """Of the noise for items and for people, as `dp.continual` takes them."""
+        rho = rho_of(self.epsilon, self.delta)
+        return (
+            continual.variance(self.looks, self.changes, (1 - PEOPLE_SHARE) * rho),
+            continual.variance(self.looks, PEOPLE_CHANGES, PEOPLE_SHARE * rho),
+        )
+
+
+@dataclass(frozen=True)
+class Blur:
+    """What is shown of all items together: people, and the deviations of their number and of every counter."""
+
+    people: int
+    deviation: float
+    people_deviation: float
+    budget: Budget  # of the year that runs
+
+
+def _newest(db: sa.Connection) -> Any:
+    return db.execute(select(years).order_by(years.c.id.desc()).limit(1)).mappings().first()
+
+
+def _open(db: sa.Connection, budget: Budget, **begin: float) -> None:
+    variance, people_variance = budget.variances()
+    db.execute(
+        insert(years).values(
+            opened=now(),
+            key=secrets.token_bytes(32),
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            looks=budget.looks,
+            changes=budget.changes,
+            variance=variance,
+            people_variance=people_variance,
+            **begin,
+        )
+    )
+
+
+def look(engine: Engine, budget: Budget) -> bool:
+    """Take a look where one is due: whether it was taken."""
+    with engine.begin() as db:
+        alone(db)
+        year = _newest(db)
+        if year is None:
+            _open(db, budget)
+            year = _newest(db)
+        if year["changes"] != budget.changes:
+            raise RecveilError(
+                f"this database lets {year['changes']} changes reach its counters, for ever; "
+                f"start with --changes {year['changes']}, or name a new one with --database"
+            )
+    closing = now() >= year["opened"] + YEAR
+    due = year["done"] < year["looks"] - 1 and now() >= year["looked"] + YEAR // year["looks"]
+    if not closing and not due:
+        return False
+    with reading(engine) as db:
+        most = db.execute(select(func.coalesce(func.max(items.c.id), 0))).scalar_one()
+    noise = _noise(year, most + 1)  # drawn before anybody has to wait for it
+    with engine.begin() as db:
+        alone(db)
+        same = (years.c.id == year["id"]) & (years.c.done == year["done"]) & years.c.closed.is_(None)
+        taken = db.execute(update(years).where(same).values(done=year["done"] + 1, looked=now()))
+        if taken.rowcount != 1:
+            return False  # another process was quicker
+        shown = _show(db, year, noise)
+        if closing:
+            _close(db, year, budget, shown)
+    return True
+
+
+def _noise(year: Any, n: int) -> tuple[Ints, Ints, int]:
+    """For likes and dislikes by item number, and for people: whole numbers."""
+    source, at = Source(year["key"], seeded=False), year["done"] + 1
+    counters = continual.noise(source.derive("items"), at, year["looks"], year["variance"], 2 * n)
+    crowd = continual.noise(source.derive("people"), at, year["looks"], year["people_variance"], 1)
+    rounded = np.rint(counters).astype(np.int64)
+    return rounded[:n], rounded[n:], int(np.rint(crowd[0]))
+
+
+def _show(db: sa.Connection, year: Any, noise: tuple[Ints, Ints, int]) -> tuple[list[dict[str, int]], int]:
+    """Write the profiles of this look; the exact counters that went into them, and how many people."""
+    likes, dislikes, crowd = noise
+    read = db.execute(
+        select(items.c.id, items.c.entered_likes, items.c.entered_dislikes).where(items.c.id < len(likes))
+    ).all()
+    ended = {row.item: row for row in db.execute(select(profiles))}
+    rows, exact = [], []
+    for item, a, b in read:
+        before = ended.get(item)
+        base = (0, 0) if before is None else (before.closed_likes, before.closed_dislikes)
+        shown = {"likes": base[0] + a + int(likes[item]), "dislikes": base[1] + b + int(dislikes[item])}
+        rows.append({"item": item, **shown, "closed_likes": base[0], "closed_dislikes": base[1]})
+        exact.append({"i": item, "l": a, "d": b})
+    db.execute(delete(profiles))
+    if rows:
+        db.execute(insert(profiles), rows)
+    count = db.execute(select(func.count()).select_from(people).where(people.c.entered == 1)).scalar_one()
+    newest = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
+    seen = year["closed_people"] + count - year["began_with"] + crowd
+    db.execute(update(years).where(years.c.id == year["id"]).values(people=seen, upto=newest))
+    return exact, count
+
+
+def _close(db: sa.Connection, year: Any, budget: Budget, shown: tuple[list[dict[str, int]], int]) -> None:
+    """This year's noisy totals stay for ever; its key and its exact counters go, and the next year begins at zero."""
+    exact, count = shown
+    db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
+    if exact:
+        db.execute(
+            update(items)
+            .where(items.c.id == sa.bindparam("i"))
+            .values(
+                entered_likes=items.c.entered_likes - sa.bindparam("l"),
+                entered_dislikes=items.c.entered_dislikes - sa.bindparam("d"),
+            ),
+            exact,
+        )
+    ended = _newest(db)
+    db.execute(update(years).where(years.c.id == year["id"]).values(closed=now(), key=None))
+    _open(
+        db,
+        budget,
+        began_with=count,
+        people=ended["people"],
+        upto=ended["upto"],
+        looked=now(),
+        closed_people=ended["people"],
+        closed_spread=year["closed_spread"] + _deviation(ended, "variance") ** 2,
+        closed_people_spread=year["closed_people_spread"] + _deviation(ended, "people_variance") ** 2,
+    )
+
+
+def blur(db: sa.Connection) -> Blur | None:
+    """What the last look says of all items together; none before the first."""
+    year = _newest(db)
+    if year is None:
+        return None
+    deviation, people_deviation = (
+        hypot(sqrt(year[f"closed_{name}spread"]), _deviation(year, f"{name}variance")) for name in ("", "people_")
+    )
+    budget = Budget(year["epsilon"], year["delta"], year["looks"], year["changes"])
+    return Blur(max(1, year["people"]), round(deviation, 3), round(people_deviation, 3), budget)
+
+
+def _deviation(year: Any, of: str) -> float:
+    return continual.deviation(year["done"], year["looks"], year[of])

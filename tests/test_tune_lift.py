@@ -1,0 +1,87 @@
+"""Tuning to a lift that must remain: the strongest value that keeps it, and never on private data unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recveil.data import Interactions
+from recveil.errors import RecveilError
+from recveil.measurement import Measurement
+from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.spec import parse
+from recveil.samples import sample
+from recveil.tuning import lift_bound
+from recveil.tuning.lift_bound import lift_limit, tune_lift
+
+BOUND = "--keep", "lift>=0.6"
+
+
+def quiet(done: int, of: int) -> None:
+    pass
+
+
+@pytest.fixture
+def curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lift as a known function of epsilon, read off the release that is measured."""
+
+    def made(_: Interactions, mechanism: Any, seed: int) -> Any:  # noqa: ARG001
+        if mechanism.epsilon < 0.4:
+            raise RecveilError("only 3 items stand out of the noise")
+        return mechanism
+
+    def lift(subject: Any, seed: int) -> Measurement:  # noqa: ARG001
+        value = subject.epsilon / (subject.epsilon + 1)
+        return Measurement("lift", value, value - 0.02, value + 0.02, 100)
+
+    monkeypatch.setattr(lift_bound, "release", made)
+    monkeypatch.setattr(lift_bound, "_lift", lift)
+    monkeypatch.setattr("recveil.desk.design.Split.trial", lambda self, made: made)  # noqa: ARG005
+
+
+@pytest.mark.usefixtures("curve")
+def test_the_strongest_value_that_keeps_the_lift_is_found() -> None:
+    found = tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.7, None, quiet)
+    epsilon = parse(found.spec).epsilon  # type: ignore[attr-defined]
+    assert 2 < epsilon <= 4 and epsilon / (epsilon + 1) - 0.02 >= 0.7  # exactly: .72 / .28 = 2.57
+    assert any("refused" in line for line in found.lines)  # epsilon .25: a refusal is an answer
+    assert f"epsilon {epsilon:g} keeps" in found.lines[-1] and "it would be" in found.lines[-1]
+    assert found.found["bound"] == "lift>=0.7" and len(found.found["curve"]) == 7
+    with pytest.raises(RecveilError, match=r"up to 8 keeps a lift of 0\.95: the best is 0\.889"):
+        tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.95, None, quiet)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"), [("lift>=0.7", 0.7), ("lift >= 70%", 0.7), ("hiding>=0.5", None), (None, None)]
+)
+def test_a_lift_to_keep_is_read(text: str | None, limit: float | None) -> None:
+    assert lift_limit(text) == limit
+
+
+@pytest.mark.parametrize("name", [n for n, m in MECHANISMS.items() if m.strength])
+def test_every_strength_runs_from_the_strongest_to_the_weakest(name: str) -> None:
+    parameter, values = MECHANISMS[name].strength or ("", ())
+    more = ",delta=1e-6" if "delta" in MECHANISMS[name].__dataclass_fields__ else ""
+    assert all(parse(f"{name}:{parameter}={value:g}{more}") for value in values)
+    assert list(values) in (sorted(values), sorted(values, reverse=True))
+
+
+def test_a_promise_is_not_tuned_on_private_data_unasked(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "clicks.csv").write_text("user,item\n1,2\n", encoding="utf-8")
+    spec = "--with", "dp-streams:delta=1e-6"
+    assert "--people 100000" in recveil("tune", "clicks.csv", *spec, *BOUND, code=1).stderr
+    assert "say with --people" in recveil("tune", "clicks.csv", *spec, *BOUND, "--items", 50, code=1).stderr
+    assert "leave it out" in recveil("tune", "sample:films", "--with", "mask:p=0.9", *BOUND, code=1).stderr
+    assert "give a bound" in recveil("tune", "sample:films", *spec, code=1).stderr
+    assert "between 0 and 1" in recveil("tune", "sample:films", *spec, "--keep", "lift>=2", code=1).stderr
+
+
+def test_microaggregation_is_tuned_on_a_twin(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("user,item,rating\n1,2,3\n", encoding="utf-8")
+    asked = "tune", "ratings.csv", "--with", "microaggregation", "--keep", "lift>=0.2", "--people", 400
+    found = recveil(*asked, json_answer=True)
+    assert found["spec"].startswith("microaggregation:k=") and "generated twin" in found["measured_on"]
+    assert recveil(*asked, json_answer=True) == found
