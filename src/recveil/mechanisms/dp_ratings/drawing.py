@@ -27,6 +27,9 @@ from recveil.randomness import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FEW = 40  # people to a deviation of the noise in the levels; docs/dp_ratings.md has what happens below
+_LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her own ratings
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -98,7 +101,18 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
         unit="session" if public.unit == "session" else "user",
     )
     frames = item_tables(known, model).frames(public.items)
-    return Drawn(made, frames | {"pairs": pair_frame(direct(tables, pairs), public.items)})
+    frames["pairs"] = pair_frame(direct(tables, pairs), public.items)
+    return Drawn(made, frames, notes=warning(number, tables.sigma["levels"]))
+
+
+def warning(number: int, sigma: float) -> dict[str, str]:
+    """What is to be said where the noise is strong for so many people; nothing where it is not."""
+    if number >= FEW * sigma:
+        return {}
+    return {
+        "few people": f"about {number:,} people are too few for this epsilon: that takes about {FEW * sigma:,.0f}. "
+        "What fewer teach may be no better than a person's own mean"
+    }
 
 
 def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:
@@ -115,6 +129,6 @@ def item_tables(known: Told, model: Model) -> ItemTables:
         known.effect * spread / known.keeps,
         model.loading * spread,
         spread**2 * np.maximum(1 - length, 0.05),
-        (mean, variance),
+        (mean, max(variance, _LEAST_VARIANCE)),
         known.scale,
     )
