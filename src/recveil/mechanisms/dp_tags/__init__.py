@@ -53,9 +53,9 @@ SHARES = {  # of the budget: epsilon at record level, rho at user level
     ("user", "local"): {"tag": 6, "item": 6, "item_tag": 88},
 }  # in hundredths
 SELECTION = {  # the same where tags are selected, which takes more
-    ("record", "local"): {"tag": 10, "item": 4, "item_tag": 86},
-    ("record", "central"): {"tag": 10, "item": 4, "user": 4, "item_tag": 46, "user_tag": 36},
-    ("user", "local"): {"tag": 10, "item": 6, "item_tag": 84},
+    ("record", "local"): {"tag": 25, "item": 4, "item_tag": 71},
+    ("record", "central"): {"tag": 25, "item": 4, "user": 4, "item_tag": 37, "user_tag": 30},
+    ("user", "local"): {"tag": 25, "item": 6, "item_tag": 69},
 }
 TAGS, ITEMS = (0.6, 1500), (0.3, 4000)  # at user level: the share of the threshold, and how many at most
 

@@ -73,10 +73,12 @@ class DpPostTags(Masking):
 
     def card(self) -> str:
         return (
-            "Who tagged which item is as in the data, and nothing hides it. From noisy tables a list of likely tags "
-            "was made for every post; each true tag that stands in the list was kept with a stated probability and "
-            "else replaced by another one of the list, and each that does not stand in it was replaced. Tags that came "
-            "out twice in a post stand there once. Any single tag can be denied; a person with many is protected less."
+            "Who tagged which item, and with how many tags, is taken to be public: it is as in the data, and nothing "
+            "hides it. So is the list of tags, or where none was given the set of those that occur. From noisy tables "
+            "a list of likely tags was made for every post; each true tag that stands in the list was kept with a "
+            "stated probability and else replaced by another one of the list, and each that does not stand in it was "
+            "replaced. Tags that came out twice in a post stand there once. Any single tag can be denied; a person "
+            "with many is protected less."
         )
 
     def count(self, chunk: Interactions) -> Sums:

@@ -96,7 +96,9 @@ class Mask(Masking):
     def card(self) -> str:
         p = "p" if isinstance(self.p, str) else f"{self.p:g}"
         return (
-            f"For every person and every item it is recorded whether she has it. Each of these bits was kept with "
+            "Who is in the data is taken to be public, and so is the list of items, or where none was given the set of "
+            "those that anybody has. For every person and every item it is recorded whether she has it. Each of these "
+            "bits was kept with "
             f"probability p = {p} and flipped otherwise, once. So most of the rows of a sparse data set are invented, "
             "and supports must be reconstructed (recveil's documentation has the formulas). Single bits can be denied; "
             "but an attacker who knows how popular items are can guess most of the true ones of popular items, and a "
