@@ -338,19 +338,17 @@ def test_strange_ratings_give_a_sound_release(case: str) -> None:
     assert np.isfinite(made.tables["items"].drop("item").to_numpy()).all()
 
 
-def test_too_few_people_for_the_epsilon_are_warned_of_on_the_card() -> None:
-    few, many = camps(300), camps(2500)
-    mechanism = DpRatings(epsilon=4.0, delta=1e-5, scale="1..5")
-    made = release(few, mechanism, seed=1, catalogue=few.items)
-    assert "too few for this epsilon" in made.notes["few people"]
-    assert not release(many, mechanism, seed=1, catalogue=many.items).notes
+def test_too_few_people_for_the_epsilon_are_refused() -> None:
+    few = camps(200)
+    with pytest.raises(RecveilError, match=r"at this epsilon fewer than 3\d\d teach nothing"):
+        release(few, DpRatings(epsilon=4.0, delta=1e-5, scale="1..5"), seed=1, catalogue=few.items)
 
 
 def test_what_cannot_be_released_says_why() -> None:
     with pytest.raises(RecveilError, match="needs a rating column"):
         release(from_ids(pl.Series([1, 2]), pl.Series([1, 2])), MECHANISM)
     few = camps(5)
-    with pytest.raises(RecveilError, match=r"no number of ratings stands out|stand out"):
+    with pytest.raises(RecveilError, match="people stand out of the noise"):
         release(few, DpRatings(epsilon=0.5, delta=1e-5, scale="1..5"), seed=1, catalogue=few.items)
     with pytest.raises(RecveilError, match="only 0 items stand out of the noise"):
         release(few, DpRatings(epsilon=0.5, delta=1e-5, scale="1..5"), seed=1)

@@ -158,7 +158,6 @@ class Drawn:
     rows: Interactions
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     origin: pl.Series | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict)  # for manifest and card
 
 
 class Synthesis(Mechanism):

@@ -168,9 +168,6 @@ def release(
         say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
     if spread is not None and promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
         say(in_records(spread, promise["epsilon"]))
-    for name, note in manifest["notes"].items():
-        if isinstance(note, str):
-            say(f"{name}: {note}")
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",

@@ -143,7 +143,7 @@ def drawn(published: Published, chance: Source, time: Time) -> Release:
     rows, tokens = _tokens(drawn.rows, drawn.origin, chance.derive("tokens"))
     seeded = published.seeded or chance.seeded
     id_map = None if drawn.origin is None else pl.DataFrame({"original": drawn.origin, "released": tokens})
-    made = _finish(rows, mechanism, published.public, seeded, time, drawn.notes, id_map)
+    made = _finish(rows, mechanism, published.public, seeded, time, {}, id_map)
     tables = {
         name: table.with_columns(user=tokens.gather(table["user"])).sort("user") if "user" in table.columns else table
         for name, table in drawn.tables.items()

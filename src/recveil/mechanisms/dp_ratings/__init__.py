@@ -62,6 +62,7 @@ class DpRatings(Synthesis):
     )
     needs = ("rating",)
     kinds = ("ratings",)
+    first_look = "epsilon=4,delta=1e-6,scale=1..5"
     learned_from = "tables"
     rounds = 3
     drawing = ("k",)

@@ -6,6 +6,7 @@ All of it is post-processing: it sees published tables and public facts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,6 @@ from recveil.randomness import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEW = 40  # people to a deviation of the noise in the levels; docs/dp_ratings.md has what happens below
 _LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her own ratings
 
 
@@ -43,7 +43,7 @@ class Tables:
     paired: Ints
     scale: Scale
 
-    @property
+    @cached_property
     def have(self) -> Floats:
         return popularity(self.noisy["have"], self.sigma["have"])
 
@@ -81,7 +81,7 @@ def expected(tables: Tables) -> ExpectedPairs:
 
 def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
-    number, shares = people.number_of_people(tables.noisy["lengths"], tables.sigma["lengths"])
+    number, shares = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
     pairs = expected(tables)
     M = shrunk_pairs(tables.pairs, pairs, tables.sigma["pairs"], 0.5)
@@ -102,17 +102,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
     )
     frames = item_tables(known, model).frames(public.items)
     frames["pairs"] = pair_frame(direct(tables, pairs), public.items)
-    return Drawn(made, frames, notes=warning(number, tables.sigma["levels"]))
-
-
-def warning(number: int, sigma: float) -> dict[str, str]:
-    """What is to be said where the noise is strong for so many people; nothing where it is not."""
-    if number >= FEW * sigma:
-        return {}
-    return {
-        "few people": f"about {number:,} people are too few for this epsilon: that takes about {FEW * sigma:,.0f}. "
-        "What fewer teach may be no better than a person's own mean"
-    }
+    return Drawn(made, frames)
 
 
 def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:

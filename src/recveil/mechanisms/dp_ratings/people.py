@@ -16,6 +16,7 @@ SPREADS = np.array([0.25, 0.33, 0.4, 0.47, 0.55, 0.65])
 LENGTHS = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 _HEIGHT_ENDS = np.concatenate([[-0.9], HEIGHTS, [0.95]])
 _SPREAD_ENDS = np.concatenate([[0.12], SPREADS, [0.8]])
+FEWEST = 20  # people to a deviation of the noise in the levels; docs/dp_ratings.md says what fewer teach
 _RARE = 0.001  # of the most frequent level: the weight of one that does not stand out of the noise
 
 
@@ -61,14 +62,18 @@ def level_shares(noisy: Floats, sigma: float) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def number_of_people(lengths: Floats, sigma: float) -> tuple[int, Floats]:
-    """To two digits, and the shares of the classes of length that stand out of the noise."""
-    counts = np.where(lengths > 3 * sigma, lengths, 0.0)
-    if not counts.any():
+def number_of_people(lengths: Floats, sigma: dict[str, float]) -> tuple[int, Floats]:
+    """To two digits, and the shares of the classes of length that stand out of the noise.
+
+    Fewer people than teach anything at this epsilon are refused: a function of noisy lengths alone.
+    """
+    counts = np.where(lengths > 3 * sigma["lengths"], lengths, 0.0)
+    n, needed = float(counts.sum()), FEWEST * sigma["levels"]
+    if n < needed:
         raise RecveilError(
-            "dp-ratings: no number of ratings stands out of the noise; more people or a larger epsilon would help"
+            f"dp-ratings: about {n:,.0f} people stand out of the noise, and at this epsilon fewer than {needed:,.0f} "
+            "teach nothing: more people or a larger epsilon would help"
         )
-    n = counts.sum()
     digits = 10.0 ** max(np.floor(np.log10(n)) - 1, 0)
     return max(int(np.round(n / digits) * digits), 1), counts / n
 
