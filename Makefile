@@ -53,10 +53,11 @@ install-dev: .venv/installed-dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure]'
 	touch $@
 
-.venv/installed-dev: pyproject.toml tests/install_browser.sh tests/install_java.sh | .venv/bin/uv
+.venv/installed-dev: pyproject.toml tests/install_browser.sh tests/install_java.sh tests/install_axe.sh | .venv/bin/uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
 	sh tests/install_browser.sh
 	sh tests/install_java.sh
+	sh tests/install_axe.sh .venv/axe
 	touch $@ .venv/installed
 
 clean:

@@ -56,7 +56,19 @@ class Server:
         arguments = [*first, "--database", str(database), "--port", str(self.port)]
         with (self.folder / "stderr.txt").open("w") as complaints:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "recveil", "serve", *arguments, "--counters", "exact", *self.options, "--json"],
+                [
+                    sys.executable,
+                    "-m",
+                    "recveil",
+                    "serve",
+                    *arguments,
+                    "--counters",
+                    "exact",
+                    "--recommend",
+                    "neighbours",
+                    *self.options,
+                    "--json",
+                ],
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 text=True,

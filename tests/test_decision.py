@@ -118,7 +118,7 @@ def test_nobody_claims_anonymity_before_the_law() -> None:
 
 
 def test_odds_are_drawn_on_the_safe_side() -> None:
-    assert "at most 23%, 73%, 96% after" in odds(1.0)
+    assert "at most 24%, 74%, 97% after" in odds(1.0)
 
 
 def test_words_of_others_are_escaped() -> None:

@@ -70,14 +70,42 @@ def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tm
     assert json.loads(Path("book.jsonl").read_text())["mechanism"] == made["spec"]
     assert load("lake/out [1] {a,b}*").data.equals(load("out").data)
     assert sorted(p.name for p in Path("lake").rglob("*")) == [
-        "README.md", "data", "manifest.json", "out [1] {a,b}*", "part-00000.parquet"
+        "README.md", "croissant.json", "data", "manifest.json", "out [1] {a,b}*", "part-00000.parquet"
     ]  # fmt: skip
     assert str(tmp_path) not in Path("lake/out [1] {a,b}*/manifest.json").read_text()
     verified = recveil("verify", uri, "--engine", "spark", json_answer=True)
-    assert verified == {"verified": True, "manifest": made}
+    assert (verified["verified"], verified["manifest"]) == (True, made)
     command = ["measure", "data.parquet", "--map", "map.csv", "--seed", "3", "--only", "hiding"]
     there = recveil(*command, uri, "--engine", "spark", json_answer=True)["measurements"]
     assert there == recveil(*command, "out", json_answer=True)["measurements"]
+
+
+def test_a_bundle_in_the_lake_is_signed_decided_verified_and_exported(
+    recveil: Callable[..., Any], tmp_path: Path
+) -> None:
+    released(recveil)
+    for key in ("owner.key", "dpo.key"):
+        recveil("keys", "new", key)
+    prints = [recveil("keys", "show", key).stdout.strip() for key in ("owner.key", "dpo.key")]
+    Path("trust").write_text(f"{prints[0]} owner Shop\n{prints[1]} officer Jane\n")
+    uri, cluster = f"file://{tmp_path}/lake/there", ("--engine", "spark")
+    options = ("--with", "pseudonymise", "--sign", "owner.key", "--keep-map", "spark.csv", "--licence", "CC-BY-4.0")
+    recveil("release", "data.parquet", *options, "-o", uri, *cluster)
+    only = ("--map", "spark.csv", "--only", "linkage", "--sign", "owner.key")
+    recveil("measure", "data.parquet", uri, *only, *cluster)
+    recveil("decide", uri, "--as", "Jane, DPO", "--key", "dpo.key", "--refuse", *cluster)
+    recveil("decide", uri, "--as", "Jane, DPO", "--key", "dpo.key", "--approve", *cluster)
+    assert sorted(p.name for p in Path("lake/there").iterdir()) == [
+        "README.md", "claims.jsonl", "croissant.json", "data", "manifest.json"
+    ]  # fmt: skip
+    assert {"claims.jsonl", "decision.html", "measurements.json"} <= {p.name for p in Path("there.owner").iterdir()}
+    found = recveil("verify", uri, "--trust", "trust", *cluster, json_answer=True)
+    assert [claim["kind"] for claim in found["claims"]] == ["released", "refused", "approved"]
+    assert recveil("verify", "lake/there", "--trust", "trust", json_answer=True)["verified"]
+    recveil("export", uri, "--to", "huggingface", "-o", "hub", *cluster)
+    assert load("hub").manifest == found["manifest"]
+    Path("hub/claims.jsonl").write_text("")
+    assert "no claim by the officer" in recveil("verify", "hub", "--trust", "trust", code=3).stdout
 
 
 def test_a_changed_bundle_in_the_lake_is_found(recveil: Callable[..., Any], tmp_path: Path) -> None:
@@ -223,7 +251,8 @@ def test_the_same_people_are_held_out(recveil: Callable[..., Any], tmp_path: Pat
         pl.read_parquet(f).sort("user", "item") for f in ("here.holdout.parquet", "there.holdout.parquet/*.parquet")
     ]
     assert held[0].equals(held[1])
-    assert held[0]["user"].n_unique() == 27
+    assert held[0]["user"].n_unique() == 21  # about three in ten of 90, each by her own name
+    assert Path("there.holdout.parquet").stat().st_mode & 0o777 == 0o700
     measured = [
         "measure",
         "data.parquet",
@@ -249,4 +278,4 @@ def test_the_same_people_are_held_out(recveil: Callable[..., Any], tmp_path: Pat
     refused = recveil(*command, "there", "--engine", "spark", code=1)
     assert refused.stderr == "recveil: there.holdout.parquet exists already; choose another place\n"
     inside = recveil(*measured[:-4], "--seed", "1", "--engine", "spark", "--holdout", "data.parquet", code=1)
-    assert inside.stderr == "recveil: 63 of the holdout users are in the release, according to its id map\n"
+    assert inside.stderr == "recveil: 69 of the holdout users are in the release, according to its id map\n"

@@ -18,6 +18,7 @@ OPERATIONS = [
     "GET /health",
     "GET /ready",
     "GET /catalogue",
+    "GET /model",
     "GET /items",
     "PUT /items",
     "GET /profiles",
@@ -32,9 +33,8 @@ OPERATIONS = [
     "PUT /people/me/strategy",
 ]
 MODES = ("positive", "negative")  # as documented, and in every way not
-NOTHING_TO_GET_WRONG = [
-    (name, "negative") for name in ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "POST /people")
-]
+READ = ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "GET /model", "POST /people")
+NOTHING_TO_GET_WRONG = [(name, "negative") for name in READ]
 
 
 @pytest.fixture(scope="module")

@@ -126,6 +126,29 @@ def test_the_page_says_what_its_counts_give_away(browser: Any, tmp_path: Path, v
     private.stop()
 
 
+def test_the_page_lists_what_the_server_would(visit: Visit) -> None:
+    from recveil.web.advisor.item_model import ItemModel
+
+    rng, n = np.random.default_rng(3), 30
+    starts = list(range(0, 4 * n + 1, 4))
+    alike = [int(x) for _ in range(n) for x in rng.permutation(n)[:4]]
+    model = {"items": [f"i{k}" for k in range(n)], "popular": [], "starts": starts, "alike": alike}
+    model["weight"] = [float(x) for x in np.round(rng.random(4 * n), 3)]
+    hers = [{f"i{k}": int(rng.choice([1, -1])) for k in rng.permutation(n)[:6]} for _ in range(20)]
+    told = visit.page.evaluate(
+        """async ([model, hers]) => {
+          const { mostLiked, similar } = await import("/static/recommend.js");
+          model.place = new Map(model.items.map((item, n) => [item, n]));
+          const profiles = new Map([["a", [1, 2]], ["b", null], ["c", [9, 0]], ["d", [5, 1]]]);
+          const liked = mostLiked(profiles, new Set(["d"]), 2);
+          return [liked, hers.map(clicks => similar(model, Object.entries(clicks).map(([item, sign]) =>
+            ({ item, sign: sign > 0 ? "like" : "dislike" })), 5))];
+        }""",
+        [model, hers],
+    )
+    assert told == [["c", "a"], [ItemModel("", **model).best(own, 5) for own in hers]]
+
+
 def test_one_palette() -> None:
     """The advisor has the colours of the report page."""
     known = set(re.findall(r"#[0-9a-f]{6}\b", files("recveil.report").joinpath("style.css").read_text("utf-8")))

@@ -99,7 +99,10 @@ def test_the_model_follows_the_clicks_of_a_running_server(tmp_path: Path) -> Non
     engine = open_store(str(tmp_path / "studio.sqlite"))
     load(engine, two_tastes(), {})
     studio = open_studio(
-        engine, Settings(counters="exact", min_people=5, publish_every=3600, rate=1e5, sites=("testserver",))
+        engine,
+        Settings(
+            counters="exact", recommend="neighbours", min_people=5, publish_every=3600, rate=1e5, sites=("testserver",)
+        ),
     )
     with client_of(studio) as server:
         who = join(server)

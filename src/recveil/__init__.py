@@ -1,4 +1,11 @@
-"""recveil: the release desk for recommender data."""
+"""recveil: the release desk for recommender data.
+
+data = recveil.read("ratings.csv")                  # or a pandas, polars or arrow table, or a scipy matrix
+recveil.assess(data)                                # who would be found, if only the ids were replaced?
+made = recveil.release(data, "mask:p=0.9")          # or recveil.Mask(0.9)
+made.save("out")
+recveil.compare(data, ["pseudonymise", recveil.Mask(0.9)]).save("report.html")
+"""
 
 from __future__ import annotations
 
@@ -7,54 +14,118 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recveil.data import Interactions, concat
-    from recveil.desk.assess import assess
+    from recveil.desk.assess import Assessment
     from recveil.desk.bundle import Bundle, load, save, verify
     from recveil.desk.inspect import inspect
-    from recveil.desk.measure import measure_release
-    from recveil.desk.release import Release, release
+    from recveil.desk.measure import Findings, measure_release
+    from recveil.desk.release import Release
     from recveil.errors import RecveilError
-    from recveil.formats import deduplicate, from_csr, from_frame, read, write
+    from recveil.face.functions import assess, attack, audit, compare, measure, read, recommend, release, tune
+    from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
-    from recveil.measurement import Measurement, Trial, measure, trial
+    from recveil.measurement import Measurement, Trial, trial
     from recveil.mechanism import Masking, Mechanism, Synthesis
+    from recveil.mechanisms import (
+        MBRW,
+        DpPostTags,
+        DpStreams,
+        DpTags,
+        LaplaceRatings,
+        Mask,
+        Mbrw,
+        Microaggregation,
+        PriTop,
+        Pseudonymise,
+        RandomRatings,
+        ShuffleNNN,
+        TagSuppression,
+    )
     from recveil.mechanisms.mask.choose_p import choose_p
     from recveil.mechanisms.spec import parse
+    from recveil.report.table import Report
     from recveil.samples import sample
 
 __version__ = "0.1.0"
 
-# Loaded when first used, so that the command line starts at once.
+# Loaded when first used, so that the command line starts at once. No submodule has the name of a public function:
+# importing it would bind the module over the function.
 _ROOMS = {
-    "desk.assess": ("assess",),
-    "desk.bundle": ("Bundle", "load", "save", "verify"),
     "data": ("Interactions", "concat"),
-    "errors": ("RecveilError",),
-    "formats": ("deduplicate", "from_csr", "from_frame", "read", "write"),
-    "guarantee": ("Guarantee", "compose"),
+    "desk.assess": ("Assessment",),
+    "desk.bundle": ("Bundle", "load", "save", "verify"),
     "desk.inspect": ("inspect",),
-    "measurement": ("Measurement", "Trial", "measure", "trial"),
-    "desk.measure": ("measure_release",),
+    "desk.measure": ("Findings", "measure_release"),
+    "desk.release": ("Release",),
+    "errors": ("RecveilError",),
+    "face.functions": (
+        "assess",
+        "attack",
+        "audit",
+        "compare",
+        "measure",
+        "read",
+        "recommend",
+        "release",
+        "tune",
+    ),
+    "formats": ("deduplicate", "from_csr", "from_frame", "write"),
+    "guarantee": ("Guarantee", "compose"),
+    "measurement": ("Measurement", "Trial", "trial"),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
+    "mechanisms": (
+        "DpPostTags",
+        "DpStreams",
+        "DpTags",
+        "LaplaceRatings",
+        "MBRW",
+        "Mask",
+        "Mbrw",
+        "Microaggregation",
+        "PriTop",
+        "Pseudonymise",
+        "RandomRatings",
+        "ShuffleNNN",
+        "TagSuppression",
+    ),
     "mechanisms.mask.choose_p": ("choose_p",),
-    "desk.release": ("Release", "release"),
-    "samples": ("sample",),
     "mechanisms.spec": ("parse",),
+    "report.table": ("Report",),
+    "samples": ("sample",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "MBRW",
+    "Assessment",
     "Bundle",
+    "DpPostTags",
+    "DpStreams",
+    "DpTags",
+    "Findings",
     "Guarantee",
     "Interactions",
+    "LaplaceRatings",
+    "Mask",
     "Masking",
+    "Mbrw",
     "Measurement",
     "Mechanism",
+    "Microaggregation",
+    "PriTop",
+    "Pseudonymise",
+    "RandomRatings",
     "RecveilError",
     "Release",
+    "Report",
+    "ShuffleNNN",
     "Synthesis",
+    "TagSuppression",
     "Trial",
     "assess",
+    "attack",
+    "audit",
     "choose_p",
+    "compare",
     "compose",
     "concat",
     "deduplicate",
@@ -66,10 +137,12 @@ __all__ = [
     "measure_release",
     "parse",
     "read",
+    "recommend",
     "release",
     "sample",
     "save",
     "trial",
+    "tune",
     "verify",
     "write",
 ]
@@ -79,3 +152,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOM_OF:
         return getattr(import_module(f"recveil.{_ROOM_OF[name]}"), name)
     raise AttributeError(f"module 'recveil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, Literal
 
 from recveil.errors import RecveilError
@@ -73,6 +74,10 @@ class Guarantee:
         if self.status != "proved":
             return self
         return replace(self, status="experiment", sentence=EXPERIMENT + self.sentence)
+
+    def _repr_html_(self) -> str:
+        budget = "" if self.epsilon is None else f", epsilon {self.epsilon:g}, delta {self.delta:g} for one {self.unit}"
+        return f"<p><b>{self.status}</b>{escape(budget)}: {escape(self.sentence)}</p>"
 
     def record(self) -> dict[str, Any]:
         """As plain data, for manifests and reports."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from recveil.data import Codes, Interactions, align
 from recveil.errors import RecveilError, not_installed
+from recveil.ids import places
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,23 @@ class Measurement:
             "n": self.n,
             "note": self.note,
         }
+
+
+def frame_of(measurements: Sequence[Measurement]) -> pl.DataFrame:
+    """A row for each measurement; its parameters as one text, such as known=4 items=random."""
+    rows = [
+        {**m.record(), "params": " ".join(f"{name}={value}" for name, value in m.params.items())} for m in measurements
+    ]
+    number = dict.fromkeys(("value", "low", "high", "control", "chance"), pl.Float64)
+    schema = {
+        "name": pl.String,
+        "params": pl.String,
+        "mechanism": pl.String,
+        **number,
+        "n": pl.Int64,
+        "note": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema)
 
 
 class LeftOutError(RecveilError):
@@ -93,8 +111,7 @@ def trial(
 ) -> Trial:
     """A Trial with all parts over the union of their items; `id_map` has the columns original and released."""
     given = {"train": train, "released": released, "holdout": holdout, "query": query, "result": result}
-    alike = train.items.dtype == released.items.dtype
-    if not alike or not train.items.is_in(released.items.implode()).any():
+    if not np.any(places(released.items, train.items) >= 0):
         raise RecveilError("the release and the data have no item in common: it is not a release of these data")
     named = {name: part for name, part in given.items() if part is not None}
     aligned = dict(zip(named, align(*named.values()), strict=True))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, numbers, read_data
+from recveil.cli.arguments import Columns, Data, Json, Seed, answer, numbers
 
 
 def assess(
@@ -25,15 +25,10 @@ def assess(
     Example: recveil assess ratings.csv
     """
     levels = numbers(known)
-    import secrets
+    from recveil.desk.assess import AssessRequest, run_assess
+    from recveil.desk.inputs import Input
 
-    from recveil.desk.advice import advise
-    from recveil.desk.assess import assess as look
-
-    rows = read_data(data, columns)
-    found = look(rows, seed=secrets.randbits(63) if seed is None else seed, known=levels)
-    advice = advise(rows)
-    found["advice"] = [a.record() for a in advice]
+    found = run_assess(AssessRequest(Input(data, columns), levels, seed))
     lines = [
         f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} people, {found['items']:,} items",
         *found["words"],
@@ -41,5 +36,9 @@ def assess(
     if found["riskiest_users"]:
         named = ", ".join(str(r["user"]) for r in found["riskiest_users"])
         lines.append(f"riskiest (for you alone): {named}")
-    lines += ["", "mechanisms for these data:", *(f"  {a.mechanism}: {a.why}" for a in advice if a.fits)]
+    lines += ["", "mechanisms for these data:", *_fitting(found["advice"])]
     answer(found, lines, as_json)
+
+
+def _fitting(advice: list[dict[str, Any]]) -> list[str]:
+    return [f"  {a['mechanism']}: {a['why']}" for a in advice if a["fits"]]

@@ -39,7 +39,7 @@ def compare(
 
     Example: recveil compare ratings.csv --with pseudonymise --with random-ratings -o report.html
     """
-    from recveil.desk.files import check_writable, write_text
+    from recveil.formats.files import check_writable, write_text
 
     for place, endings in ((out, (".html",)), (figures, ())):
         if place:

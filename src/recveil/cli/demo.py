@@ -35,9 +35,9 @@ def demo(
     from recveil.desk.cache import user_cache
     from recveil.desk.compare import CompareRequest, run_compare
     from recveil.desk.design import Design
-    from recveil.desk.files import write_text
     from recveil.desk.inputs import Input
     from recveil.desk.release import release
+    from recveil.formats.files import write_text
     from recveil.mechanisms.spec import parse
     from recveil.report.html import html
     from recveil.report.text import text

@@ -37,7 +37,7 @@ def reproduce(
     Example: recveil reproduce mask --data DIR -o mask.html
     """
     from recveil.desk.cache import Cache, user_cache
-    from recveil.desk.files import check_writable
+    from recveil.formats.files import check_writable
     from recveil.reproduce.papers import PAPERS, record
     from recveil.reproduce.papers import reproduce as make
 
@@ -70,7 +70,7 @@ def reproduce(
 
 
 def _write(document: dict[str, Any], path: Path) -> None:
-    from recveil.desk.files import write_text
+    from recveil.formats.files import write_text
 
     if path.suffix == ".json":
         content = json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -38,6 +38,12 @@ def serve(
     delta: Annotated[float, typer.Option(help="The chance that this promise fails.")] = 1e-6,
     looks: Annotated[int, typer.Option(help="How often a year private counters are shown anew.")] = 365,
     changes: Annotated[int, typer.Option(help="Of one's mind about an item, that ever reach private counters.")] = 2,
+    recommend: Annotated[
+        str,
+        typer.Option(metavar="model|neighbours", help="From a private model of items, or, in a closed group, people."),
+    ] = "model",
+    model_epsilon: Annotated[float, typer.Option(help="The budget of a year's item models for one person.")] = 4.0,
+    model_refreshes: Annotated[int, typer.Option(help="How many item models are made in a year.")] = 4,
     publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
     like: Annotated[
         float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
@@ -77,6 +83,7 @@ def serve(
     from recveil.web.advisor.app import create_app
     from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
+    from recveil.web.advisor.item_model import ModelBudget
     from recveil.web.advisor.noisy_counters import Budget
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
@@ -93,6 +100,8 @@ def serve(
                 min_people=min_people,
                 counters=_chosen(counters),
                 budget=Budget(epsilon, delta, looks, changes),
+                recommend=_recommender(recommend),
+                models=ModelBudget(model_epsilon, delta, model_refreshes),
                 publish_every=publish_every,
                 rate=rate,
                 accounts=accounts,
@@ -155,6 +164,15 @@ def _chosen(counters: str) -> Literal["private", "exact"]:
     if counters != "private":
         raise RecveilError(f"--counters is private or exact, not {counters}")
     return "private"
+
+
+def _recommender(name: str) -> Literal["model", "neighbours"]:
+    if name == "neighbours":
+        say("recommendations by neighbours: accounts that resemble a person learn what she likes; for closed groups")
+        return "neighbours"
+    if name != "model":
+        raise RecveilError(f"--recommend is model or neighbours, not {name}")
+    return "model"
 
 
 def _networks(text: str) -> str:

@@ -2,22 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import secrets
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from recveil.attacks.linkage import exposure, linkage
 from recveil.attacks.truth import truth
 from recveil.data import Interactions
+from recveil.desk.advice import advise
+from recveil.desk.inputs import Input
+from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError
-from recveil.measurement import Measurement, Trial
+from recveil.formats.files import written
+from recveil.measurement import Measurement, Trial, frame_of
 from recveil.splits import holdout_users
 from recveil.views.records import records
 
 RISKIEST = 10
 FEW = 5  # people: an item of fewer is a fingerprint
 _SMALL = 200
+
+
+class Assessment(dict[str, Any]):
+    """What was found, as plain data that shows itself; for the owner's eyes: it names the riskiest people."""
+
+    def frame(self) -> pl.DataFrame:
+        """The linkage curve, a row for each attacker and number of known items."""
+        return frame_of([Measurement(**record) for record in self["measurements"]])
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def save(self, path: str | Path) -> None:
+        """As a JSON document, readable by its owner alone."""
+        with written(path, private=True) as file:
+            file.write(json.dumps(self, ensure_ascii=False, allow_nan=False, default=str).encode())
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<li>{escape(line)}</li>" for line in self["words"])
+        return f"<ul>{words}</ul>{self.frame()._repr_html_()}"
+
+
+@dataclass(frozen=True)
+class AssessRequest:
+    """`known`: how many items the attacker knows. Without a seed every run draws afresh."""
+
+    data: Input
+    known: tuple[int, ...] | None = None
+    seed: int | None = None
+
+
+def run_assess(request: AssessRequest, progress: Progress = SILENT) -> Assessment:  # noqa: ARG001
+    """The assessment with advice on the mechanisms that fit."""
+    rows = request.data.all_rows()
+    seed = secrets.randbits(63) if request.seed is None else request.seed
+    return Assessment(assess(rows, seed=seed, known=request.known), advice=[a.record() for a in advise(rows)])
 
 
 def assess(data: Interactions, *, seed: int = 0, known: tuple[int, ...] | None = None) -> dict[str, Any]:
@@ -74,15 +119,6 @@ def contributions(data: Interactions) -> dict[str, float]:
     number = number[number > 0]
     shares = {"median": 0.5, "most": 0.9, "largest": 1.0}
     return {name: float(np.quantile(number, share, method="higher")) for name, share in shares.items()}
-
-
-def in_records(spread: dict[str, float], epsilon: float) -> str:
-    """What a promise about one record means for people with many; for the owner's eyes, never part of a bundle."""
-    median, most, largest = (f"{spread[name]:,.0f}" for name in ("median", "most", "largest"))
-    return (
-        f"for you alone: a person with k rows is protected with k times epsilon {epsilon:g}; k is {median} in the "
-        f"median, at most {most} for nine in ten, {largest} for the busiest"
-    )
 
 
 def warnings(data: Interactions) -> list[str]:

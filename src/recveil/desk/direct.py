@@ -19,7 +19,7 @@ from recveil.mechanisms.dp_streams.drawing import lists, similarity
 Lists = dict[Any, list[Any]]
 
 
-def from_tables(published: Published, items: pl.Series, n: int) -> tuple[Callable[[Interactions], Lists], int]:
+def list_maker(published: Published, items: pl.Series, n: int) -> tuple[Callable[[Interactions], Lists], int]:
     """What gives every user n items by her own history, and how many items it knows pairs of.
 
     items: those of the tables, as ids of the histories.

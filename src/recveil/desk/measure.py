@@ -5,10 +5,12 @@ MEASURES is the catalogue of attacks and metrics. `run_measure` answers a Measur
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,7 +27,8 @@ from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
-from recveil.measurement import Measure, Measurement, Trial, attempt, measure, trial
+from recveil.formats.files import written
+from recveil.measurement import Measure, Measurement, Trial, attempt, frame_of, measure, trial
 from recveil.metrics import METRICS
 from recveil.splits import before_and_after
 from recveil.views.records import records
@@ -49,6 +52,22 @@ class Findings:
             "riskiest": self.riskiest,
         }
 
+    def frame(self) -> pl.DataFrame:
+        """A row for each measurement."""
+        return frame_of(self.measurements)
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def save(self, path: str | Path) -> None:
+        """As a JSON document, readable by its owner alone: it names the riskiest people."""
+        with written(path, private=True) as file:
+            file.write(json.dumps(self.record(), ensure_ascii=False, allow_nan=False, default=str).encode())
+
+    def _repr_html_(self) -> str:
+        left = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in self.left_out.items())
+        return str(self.frame()._repr_html_()) + (f"<p>left out:</p><ul>{left}</ul>" if left else "")
+
 
 @dataclass(frozen=True)
 class MeasureRequest:
@@ -68,6 +87,7 @@ class MeasureRequest:
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
+    strict: bool | None = None  # whether a measure that cannot be made is an error; else where `only` names it
 
     def __post_init__(self) -> None:
         if self.items not in get_args(Choice):
@@ -96,7 +116,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         measures=chosen,
         seed=seed,
         mechanism=mechanism,
-        strict=request.only is not None,
+        strict=request.only is not None if request.strict is None else request.strict,
         tick=progress.counter("measuring", len(chosen)),
     )
 

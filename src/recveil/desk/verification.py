@@ -54,10 +54,11 @@ def verify_bundle(
     place = placed(bundle)
     try:
         manifest, digests = verified_digests(place)
-        _count(place, manifest)
+        found = claims.check(claims.text_of(place / CLAIMS), digests, trust)
+        if not (found.claims and not found.problems):  # else the owner signed what the manifest states
+            _count(place, manifest)
     except BrokenBundleError as broken:
         return Verification(None, Checked(), (str(broken),), ())
-    found = claims.check(claims.text_of(place / CLAIMS), digests, trust)
     problems = list(found.problems)
     if trust is not None:
         problems += claims.required(found, trust)

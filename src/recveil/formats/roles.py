@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal
 
 from recveil.errors import RecveilError, unknown
@@ -47,6 +48,19 @@ def parse_columns(text: str) -> dict[str, str]:
     return mapping
 
 
+def parse_types(text: str) -> dict[str, Literal["int", "text"]]:
+    """The types of ids written as "item=int,user=text"."""
+    types: dict[str, Literal["int", "text"]] = {}
+    for part in text.split(","):
+        role, _, kind = (piece.strip() for piece in part.partition("="))
+        if role not in ("user", "item", "tag") or role in types:
+            raise RecveilError(f"types: {part.strip()!r} is not role=type of user, item or tag, as in item=int")
+        if kind not in ("int", "text"):
+            raise unknown("type of ids", kind, ("int", "text"))
+        types[role] = "int" if kind == "int" else "text"
+    return types
+
+
 def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Roles:
     """The roles of a table's columns; an error names `source`."""
     mapping = mapping or {}
@@ -64,7 +78,9 @@ def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str)
         columns["time"] = parts
     for role in ("user", "item"):
         if role not in columns:
-            raise RecveilError(f"{source}: no column for {role} {_among(names)}; name it as in {role}=COLUMN")
+            raise RecveilError(
+                f"{source}: no column for {role} {_among(names)}; name it, as in: {_suggested(names, columns, source)}"
+            )
     return Roles(columns, "session" if _plain(names[columns["user"][0]]).startswith("session") else "user")
 
 
@@ -96,6 +112,15 @@ def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, sourc
         if found:
             return found[0]
     return None
+
+
+def _suggested(names: Sequence[str], columns: Mapping[Role, list[int]], source: str) -> str:
+    """A whole command line that names the columns of user and item: those known, and the first others as a guess."""
+    taken = {n for where in columns.values() for n in where}
+    free = iter([name for n, name in enumerate(names) if n not in taken] + ["COLUMN"] * 2)
+    guess = {role: names[columns[role][0]] if role in columns else next(free) for role in ("user", "item")}
+    wanted = ",".join(f"{role}={name}" for role, name in guess.items())
+    return f"recveil inspect {quote(source)} --columns {quote(wanted)}"
 
 
 def _date_parts(free: Mapping[int, str]) -> list[int]:

@@ -24,6 +24,24 @@ from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 
+__all__ = [
+    "MBRW",
+    "MECHANISMS",
+    "DpPostTags",
+    "DpStreams",
+    "DpTags",
+    "LaplaceRatings",
+    "Mask",
+    "Mbrw",
+    "Microaggregation",
+    "PriTop",
+    "Pseudonymise",
+    "RandomRatings",
+    "ShuffleNNN",
+    "TagSuppression",
+    "known_mechanisms",
+]
+
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
     for m in (
@@ -42,6 +60,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         LaplaceRatings,
     )
 }
+
+Mbrw = MBRW
 
 
 def known_mechanisms() -> dict[str, type[Mechanism]]:

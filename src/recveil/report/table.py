@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from recveil.errors import RecveilError
+from recveil.formats.files import write_text
 from recveil.guarantee import Guarantee
-from recveil.measurement import Measurement
+from recveil.measurement import Measurement, frame_of
 
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
 MEMBERSHIP_ATTACKS = ("shadow-auc", "membership-auc")  # strong evidence first
@@ -107,6 +114,48 @@ class Report:
             "meta": dict(self.meta),
         }
 
+    def frame(self) -> pl.DataFrame:
+        """A row for each measurement of each mechanism."""
+        return frame_of(self.measurements)
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def frontier(self) -> pl.DataFrame:
+        """A row for each mechanism: what the attacker of the verdict finds, what a recommender keeps, and whether no
+        other mechanism is at least as good in both; null where that was not measured.
+        """
+        rows = []
+        for entry in self.entries:
+            found, lift = self.found(entry), self.lift(entry)
+            rows.append(
+                {
+                    "mechanism": entry.spec,
+                    "promise": entry.guarantee.status,
+                    **_numbers("found", found),
+                    **_numbers("lift", lift),
+                }
+            )
+        for row in rows:
+            row["frontier"] = None if row["found"] is None or row["lift"] is None else not _beaten(row, rows)
+        return pl.DataFrame(rows)
+
+    def save(self, path: str | Path) -> None:
+        """The page (.html), or all numbers as a JSON document (.json)."""
+        path = Path(path)
+        if path.suffix == ".html":
+            from recveil.report.html import html
+
+            write_text(path, html(self))
+        elif path.suffix == ".json":
+            write_text(path, json.dumps(self.record(), ensure_ascii=False, allow_nan=False, default=str))
+        else:
+            raise RecveilError(f"{path}: a report is saved as .html or .json")
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<li>{escape(line)}</li>" for line in self.record()["verdict"])
+        return f"<ul>{words}</ul>{self.frontier()._repr_html_()}"
+
     def key(self, entry: Entry) -> str:
         """The letter that stands for a mechanism in figures and tables."""
         number = self.entries.index(entry)
@@ -179,3 +228,14 @@ class Report:
 
     def _entry(self, spec: str | None) -> Entry | None:
         return next((e for e in self.entries if e.spec == spec), None)
+
+
+def _numbers(name: str, m: Measurement | None) -> dict[str, Any]:
+    return {name: m and m.value, f"{name}_low": m and m.low, f"{name}_high": m and m.high}
+
+
+def _beaten(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Whether another one finds no more and keeps no less, and is better in one of the two."""
+    here = row["found"], -row["lift"]
+    others = [(r["found"], -r["lift"]) for r in rows if r["found"] is not None and r["lift"] is not None]
+    return any(o != here and o[0] <= here[0] and o[1] <= here[1] for o in others)

@@ -21,7 +21,13 @@ log = logging.getLogger("recveil.web.advisor")
 BODY = 16 * 1024
 CATALOGUE_BODY = 8 * 1024 * 1024
 CATALOGUE = "/api/v1/items"
-PUBLIC = ("/static/", "/api/v1/items", "/api/v1/profiles", "/api/v1/catalogue")  # anyone may read these, from any page
+PUBLIC = (
+    "/static/",
+    "/api/v1/items",
+    "/api/v1/profiles",
+    "/api/v1/catalogue",
+    "/api/v1/model",
+)  # anyone may read these, from any page
 LIMITED = PUBLIC[1:]
 
 HEADERS = {

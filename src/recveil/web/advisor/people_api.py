@@ -25,7 +25,6 @@ from recveil.web.advisor.identity import (
     set_cookie,
 )
 from recveil.web.advisor.problems import Problem, documented, nobody
-from recveil.web.advisor.recommending import recommend
 from recveil.web.advisor.studio import Studio
 from recveil.web.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write, mark
 
@@ -84,7 +83,7 @@ class ClickList(Body):
 
 class Recommended(Body):
     items: list[str]
-    basis: Literal["neighbourhood", "popular"]
+    basis: Literal["model", "neighbourhood", "popular"]
 
 
 def studio_of(request: Request) -> Studio:
@@ -208,11 +207,11 @@ async def undo(request: Request, caller: Known, item: Item) -> None:
 
 @router.get("/me/recommendations", response_model=Recommended, responses=mine)
 async def recommendations(request: Request, caller: Known, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Any:
-    """What people close to her like, or what most people like."""
+    """What is like what she likes, or what most people like; in closed groups, what people close to her like."""
     studio = studio_of(request)
     _, found = await read(request, caller, partial(store.clicks_of, private=studio.private))
     own = {row["item"]: 1 if row["sign"] == "like" else -1 for row in found}
-    items, basis = await asyncio.to_thread(recommend, studio.model, own, studio.snapshot.profiles, limit)
+    items, basis = await asyncio.to_thread(studio.recommend, own, limit)
     return {"items": items, "basis": basis}
 
 

@@ -66,6 +66,26 @@ class Titles(Body):
     version: str
 
 
+class ModelSpent(Body):
+    """What all models of a year may give away of one person, with everything she clicked."""
+
+    epsilon: float
+    delta: float
+    refreshes: int
+
+
+class Learned(Body):
+    recommend: Literal["model", "neighbours"]
+    budget: ModelSpent
+    made: str | None
+    items: list[str]
+    popular: list[float]
+    starts: list[int]
+    alike: list[int]
+    weight: list[float]
+    version: str
+
+
 class NewItem(Body):
     id: Annotated[str, Field(max_length=KEY)]
     title: Annotated[str, Field(min_length=1, max_length=TITLE)]
@@ -146,6 +166,16 @@ async def catalogue(
 ) -> Response:
     """All ids and titles in one request, by title."""
     return _sent(studio_of(request).snapshot.catalogue, if_none_match, accept_encoding)
+
+
+@router.get("/model", response_model=Learned, responses={304: {"description": "Not changed"}, **documented(429)})
+async def model(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The model of items: lists are computed from it where her clicks are."""
+    return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
 
 
 def _sent(sheet: Sheet, if_none_match: str | None, accept_encoding: str | None) -> Response:

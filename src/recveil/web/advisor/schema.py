@@ -6,6 +6,7 @@ clicks: one at most for each person and item, in the order of clicking.
 keys: idempotency keys as hashes. What was asked is kept as a hash with the key in it, so that an undone click
 leaves nothing that could be read.
 years, profiles: the ledger of noisy counters and what they show (noisy_counters.py).
+models: the ledger of item models, and they themselves (item_model.py).
 marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
 """
 
@@ -134,6 +135,18 @@ profiles = Table(
     Column("dislikes", Integer, nullable=False),
     Column("closed_likes", Integer, nullable=False),  # with noise, as the closed years ended
     Column("closed_dislikes", Integer, nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("at", BigInteger, nullable=False, index=True),
+    Column("rho", Float, nullable=False),  # what it spends of each person's budget for a year
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("document", LargeBinary),
+    sqlite_autoincrement=True,
 )
 
 loads = Table(

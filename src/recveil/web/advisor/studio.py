@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any, Literal
@@ -19,15 +19,17 @@ from sqlalchemy import Engine
 
 from recveil.web.advisor.applying import again, apply
 from recveil.web.advisor.group import GroupCommit
+from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest
 from recveil.web.advisor.limits import REMEMBERED, RateLimit
 from recveil.web.advisor.noisy_counters import Budget, look
-from recveil.web.advisor.publication import Snapshot, blurred, publish, snapshot
-from recveil.web.advisor.recommending import Model, fit
-from recveil.web.advisor.store import DAY, checkpoint
+from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
+from recveil.web.advisor.recommending import Model, filled, fit, recommend
+from recveil.web.advisor.store import DAY, checkpoint, reading
 from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
 
+COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that is sent
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
@@ -39,6 +41,8 @@ class Settings:
     min_people: int = 5
     counters: Literal["private", "exact"] = "private"
     budget: Budget = field(default_factory=Budget)
+    recommend: Literal["model", "neighbours"] = "model"
+    models: ModelBudget = field(default_factory=ModelBudget)
     publish_every: float = 60.0  # seconds
     rate: float = 20.0  # requests a second for each person, in the long run
     accounts: int = 60  # an hour from each network
@@ -52,7 +56,9 @@ class Studio:
     engine: Engine
     settings: Settings
     snapshot: Snapshot
-    model: Model | None = None
+    model: Model | None = None  # of people, for closed groups
+    items: ItemModel | None = None
+    model_sheet: Sheet = field(init=False)
     stale: bool = True  # clicks have arrived since the model was fitted
     requests: RateLimit = field(init=False)  # of those who hold a token
     accounts: RateLimit = field(init=False)  # made from a network
@@ -67,6 +73,7 @@ class Studio:
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
         self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
         self.strangers = RateLimit(1.0, 60)
+        self.take_model()
         self.commit = GroupCommit(partial(apply, self.engine, changes=self.settings.budget.changes))
 
     @property
@@ -98,10 +105,29 @@ class Studio:
         await self.commit.alone(partial(publish_due, self.engine, self.settings))
         self.snapshot = await asyncio.to_thread(public_table, self.engine, self.settings)
 
+    def recommend(self, own: dict[str, int], limit: int) -> tuple[list[str], str]:
+        """Items for someone with these clicks, and on which basis."""
+        profiles = self.snapshot.profiles
+        if self.settings.recommend == "neighbours":
+            return recommend(self.model, own, profiles, limit, self.settings.min_people)
+        best = self.items.best(own, limit) if self.items else []
+        return filled(best, own, profiles, limit), "model" if best else "popular"
+
+    def take_model(self) -> None:
+        """The newest item model, ready to be sent."""
+        with reading(self.engine) as db:
+            self.items = newest(db)
+        known = asdict(self.items) if self.items else {"made": None, **{name: [] for name in COLUMNS}}
+        budget = asdict(self.settings.models)
+        self.model_sheet = sheet({"recommend": self.settings.recommend, "budget": budget, **known})
+
     async def relearn(self) -> float:
-        """Fit the model where clicks have arrived since; how many seconds it took."""
+        """Make or fit a model where it is time; how many seconds it took."""
         begin = monotonic()
-        if self.stale:
+        if self.settings.recommend == "model":
+            if await asyncio.to_thread(make_due, self.engine, self.settings.models) or self.items is None:
+                await asyncio.to_thread(self.take_model)
+        elif self.stale:
             self.stale = False
             try:
                 self.model = await asyncio.to_thread(fit, self.engine)

@@ -6,15 +6,17 @@ import { list } from "./list.js";
 import { showPerson } from "./person.js";
 import { publicTable } from "./profiles.js";
 import { showPromise } from "./promise.js";
+import { mostLiked, publicModel, similar } from "./recommend.js";
 import * as server from "./server.js";
 import { count } from "./words.js";
 
 const AUTO = "recveil-auto"; // in this browser's storage: follow the strategy without asking
 const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
+const NO_MODEL = { recommend: "model", items: [], place: new Map(), starts: [0], alike: [], weight: [] };
 const find = (id) => document.getElementById(id);
 
 const table = publicTable(new URL("/api/v1", location.href).href);
-const state = { titles: new Map(), clicks: [], strategy: "", auto: false, shown: PAGE, recommended: [], table };
+const state = { titles: new Map(), clicks: [], strategy: "", auto: false, shown: PAGE, recommended: [], table, model: NO_MODEL };
 
 // --- what is seen -----------------------------------------------------------------------------------------------
 
@@ -36,7 +38,7 @@ function show() {
     : words.length
       ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
       : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
-  showPromise(find("promise"), table);
+  showPromise(find("promise"), table, state.model);
   for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
   find("auto").checked = state.auto;
   find("auto").disabled = !state.strategy;
@@ -93,13 +95,15 @@ async function recount() {
 async function recommend() {
   const clicked = new Set(state.clicks.map(({ item }) => item));
   let fresh;
-  if (server.hasAccount() && clicked.size) {
+  if (state.model.recommend === "neighbours" && server.hasAccount() && clicked.size) {
     fresh = await server.recommendations(FEW);
     find("basis").textContent = "From people whose taste is near to yours. It changes as you click.";
   } else {
-    const likes = (item) => table.profiles.get(item)?.[0] ?? 0;
-    fresh = [...state.titles.keys()].sort((a, b) => likes(b) - likes(a)).slice(0, FEW);
-    find("basis").textContent = "What most people like. It becomes yours as you click.";
+    const near = similar(state.model, state.clicks, FEW);
+    fresh = [...near, ...mostLiked(table.profiles, new Set([...near, ...clicked]), FEW - near.length)];
+    find("basis").textContent = near.length
+      ? "Like what you like, found on this device. It changes as you click."
+      : "What most people like. It becomes yours as you click.";
   }
   const next = fresh.filter((item) => !clicked.has(item));
   state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
@@ -186,8 +190,9 @@ find("erasing").addEventListener("close", ({ target }) => {
 
 state.auto = localStorage.getItem(AUTO) !== null;
 attempt(async () => {
-  state.titles = await server.catalogue();
-  await table.ready;
+  const models = publicModel(table.api).catch(() => NO_MODEL);
+  const [titles, model] = await Promise.all([server.catalogue(), models, table.ready]);
+  Object.assign(state, { titles, model });
   await refresh();
   say("");
   table.addEventListener("change", recount);

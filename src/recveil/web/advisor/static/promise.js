@@ -20,8 +20,22 @@ function noisy({ epsilon, delta, looks, changes }, { deviation }) {
   );
 }
 
-export function showPromise(place, { counters, budget, blur }) {
+const NEIGHBOURS =
+  "Recommendations come from the exact clicks of people near to you: it is meant for a closed group. Whoever makes " +
+  "accounts that resemble you can learn from their lists what you like.";
+
+function learned({ epsilon, delta, refreshes }) {
+  return (
+    "Recommendations come from a model of items that is made with noise and sent to everybody; your list is computed " +
+    "on this device. Whoever studies the models of a year learns almost the same whether or not you are here at all: " +
+    `no guess about you becomes more than ${odds(epsilon)} times as likely (epsilon ${epsilon}, delta ${delta}, for one ` +
+    `person with all that she clicked, in any 365 days; ${refreshes} models a year).`
+  );
+}
+
+export function showPromise(place, { counters, budget, blur }, model) {
   if (!counters) return;
-  const text = counters === "private" && budget ? noisy(budget, blur) : EXACT;
-  if (place.textContent !== text) place.replaceChildren(make("p", {}, text));
+  const counts = counters === "private" && budget ? noisy(budget, blur) : EXACT;
+  const lists = model.recommend === "neighbours" ? NEIGHBOURS : model.budget ? learned(model.budget) : "";
+  if (place.textContent !== counts + lists) place.replaceChildren(make("p", {}, counts), make("p", {}, lists));
 }

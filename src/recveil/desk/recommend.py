@@ -1,0 +1,154 @@
+"""recommend: lists for every user, learned from what a mechanism lets out and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from recveil.desk import ledger
+from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.inputs import Input
+from recveil.desk.learning import LEARNERS, Wish
+from recveil.desk.progress import SILENT, Progress
+from recveil.desk.published import drawing, load_statistics
+from recveil.errors import RecveilError, unknown
+from recveil.mechanism import Mechanism
+from recveil.mechanisms import known_mechanisms
+from recveil.mechanisms.spec import as_mechanism, text
+
+_CHOICES = {"score": ("max", "sum"), "history": ("real", "perturbed")}
+
+
+@dataclass(frozen=True)
+class RecommendRequest:
+    """`mechanism`: one whose class says what is learned from it (learned_from).
+
+    `statistics`: tables kept by a release, from which to learn at no further cost. `ledger`: where what is spent is
+    entered first. `out`: a new directory for the lists, on Spark, where users never come to this machine.
+    """
+
+    data: Input
+    mechanism: str | Mechanism
+    top: int = 30
+    score: str = "max"
+    history: str = "real"
+    minsup: float | None = None
+    similar: str | None = None
+    catalogue: str | None = None
+    statistics: str | None = None
+    ledger: str | None = None
+    outside_budget: bool = False
+    out: str | None = None
+    seed: int | None = None
+    engine: Engine = LOCAL
+
+    def __post_init__(self) -> None:
+        for option, known in _CHOICES.items():
+            if getattr(self, option) not in known:
+                raise unknown(f"--{option}", getattr(self, option), known)
+        if self.top < 1:
+            raise RecveilError(f"--top must be at least 1, not {self.top}")
+        if self.minsup is not None and not self.minsup >= 0:
+            raise RecveilError(f"--minsup must not be negative, not {self.minsup:g}")
+        if self.statistics and self.catalogue:
+            raise RecveilError("the statistics have their catalogue already; leave --catalogue out")
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """Lists by user, and how they came about; on Spark, how many lists are in `directory`."""
+
+    how: dict[str, Any]
+    top: int
+    number: int
+    lists: dict[Any, list[Any]] = field(default_factory=dict, repr=False)
+    directory: str | None = None
+
+    def record(self) -> dict[str, Any]:
+        if self.directory:
+            return {**self.how, "top": self.top, "lists": self.number, "directory": self.directory}
+        return {**self.how, "top": self.top, "lists": [{"user": u, "items": row} for u, row in self.lists.items()]}
+
+    def frame(self) -> pl.DataFrame:
+        """A row for each place of each list: user, place, item."""
+        rows = [(user, place, item) for user, row in self.lists.items() for place, item in enumerate(row, 1)]
+        return pl.DataFrame(rows, schema=["user", "place", "item"], orient="row")
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def _repr_html_(self) -> str:
+        return str(self.frame()._repr_html_())
+
+
+def run_recommend(request: RecommendRequest, progress: Progress = SILENT) -> Recommended:
+    """Learn and recommend on the engine of the request."""
+    published = None
+    if request.statistics:
+        published = drawing(load_statistics(request.statistics), _spec(request.mechanism))
+    mechanism = published.mechanism if published else as_mechanism(request.mechanism)
+    check_request(request, mechanism)
+    if request.ledger:
+        ledger.read(request.ledger)  # what cannot be kept is refused before anything is spent
+    wish = Wish(
+        request.top, request.score, request.history, request.minsup, request.similar, request.catalogue, published,
+        request.ledger, request.outside_budget, request.seed,
+    )  # fmt: skip
+    if request.engine.on_spark:
+        return _on_spark(request, mechanism, wish, progress)
+    rows = request.data.rows(progress)
+    learned, histories = LEARNERS[mechanism.learned_from](rows, mechanism, wish, progress)
+    lists = learned.lists(histories)
+    _tell(learned.how, sum(len(row) < request.top for row in lists.values()), wish, progress)
+    return Recommended(learned.how, request.top, len(lists), dict(lists))
+
+
+def check_request(request: RecommendRequest, mechanism: Mechanism) -> None:
+    """Raise where mechanism and options do not go together, before anything is read."""
+    if not mechanism.learned_from:
+        able = [name for name, m in known_mechanisms().items() if m.learned_from]
+        raise unknown("mechanism to recommend with", mechanism.name, able)
+    bits = mechanism.learned_from == "bits"
+    if bits and request.catalogue:
+        raise RecveilError(f"{mechanism.name} perturbs the observed items; --catalogue is for noisy tables")
+    if not bits and (request.history != "real" or request.minsup is not None or request.similar):
+        raise RecveilError(
+            f"{mechanism.name} learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
+        )
+    if request.engine.on_spark and not request.out:
+        raise RecveilError("on Spark the lists are written by the executors; name a new directory with -o DIR")
+    if request.engine.on_spark and request.history != "real":
+        raise RecveilError("--history perturbed is for --engine local; on Spark lists are made from real histories")
+
+
+def _on_spark(request: RecommendRequest, mechanism: Mechanism, wish: Wish, progress: Progress) -> Recommended:
+    """Lists are made and written by the executors; users never come here."""
+    from recveil.desk.places import check_vacant
+    from recveil.spark.lake import place
+    from recveil.spark.learning import TABLE_LEARNERS
+    from recveil.spark.lists import write_lists
+
+    with request.engine.session() as spark:
+        where = place(spark, request.out or "")
+        check_vacant(where)
+        rows = request.data.table(spark)
+        learned = TABLE_LEARNERS[mechanism.learned_from](rows, mechanism, wish, progress)
+        number, short = write_lists(rows, learned.lists, wish.top, where)
+    _tell(learned.how, short, wish, progress)
+    return Recommended(learned.how, wish.top, number, directory=request.out)
+
+
+def _tell(how: dict[str, Any], short: int, wish: Wish, progress: Progress) -> None:
+    progress.note(", ".join(f"{name} {value}" for name, value in how.items()))
+    for line in ledger.summary(wish.ledger) if wish.ledger else ():
+        progress.note(line)
+    if short:
+        progress.note(
+            f"{short:,} lists have fewer than {wish.top} items: not enough items are similar to their users' histories"
+        )
+
+
+def _spec(mechanism: str | Mechanism) -> str:
+    return mechanism if isinstance(mechanism, str) else text(as_mechanism(mechanism))
