@@ -17,9 +17,10 @@ PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "src" / "recveil"
 
 # A room and the rooms it may import. A room that is not listed stands above all others and may import anything.
-LEAVES = {"errors"}
+LEAVES = {"errors", "ids"}
 ALLOWED = {
     "errors": set(),
+    "ids": set(),
     "kernels": {"kernels"},
     "data": LEAVES,
     "guarantee": LEAVES,

@@ -47,10 +47,11 @@ def test_release_then_verify_then_a_flipped_byte(recveil: Run, ratings: Path, tm
 
 
 def test_holdout_and_map_stay_outside(recveil: Run, ratings: Path, tmp_path: Path) -> None:
-    recveil("release", ratings, "--with", "pseudonymise", "-o", "out/", "--holdout", 0.1, "--keep-map", "map.csv")
+    recveil("release", ratings, "--with", "pseudonymise", "-o", "out/", "--holdout", 0.3, "--keep-map", "map.csv")
+    assert (tmp_path / "out.holdout.parquet").stat().st_mode & 0o777 == 0o600
     held = set(pl.read_parquet(tmp_path / "out.holdout.parquet")["user"])
     released = set(pl.read_csv(tmp_path / "map.csv")["original"])
-    assert len(held) == 4
+    assert 1 <= len(held) <= 30
     assert not held & released
     assert len(held | released) == 40
     recveil("release", ratings, "--with", "pseudonymise", "-o", "out2", "--keep-map", "out2/map.csv", code=1)
@@ -70,7 +71,7 @@ def test_a_seed_repeats_and_is_not_written(recveil: Run, ratings: Path, tmp_path
 def test_repeats_are_told(recveil: Run, tmp_path: Path) -> None:
     (tmp_path / "twice.csv").write_text("user,item,rating\n1,1,2\n1,1,5\n2,1,3\n")
     done = recveil("release", "twice.csv", "--with", "pseudonymise", "-o", "out")
-    assert "1 repeated rows left out" in done.stderr
+    assert not done.stderr
     assert recveil("inspect", "twice.csv", json_answer=True)["duplicates"] == 1
     recveil("release", "twice.csv", "--with", "pseudonymise", "-o", "out3", "--duplicates", "error", code=1)
 
@@ -117,10 +118,10 @@ def test_what_a_mechanism_cannot_keep_is_said_before_anything_is_written(
     assert [p.name for p in tmp_path.iterdir()] == ["ratings.csv"]
 
 
-def test_items_outside_the_catalogue_are_counted_for_the_owner(recveil: Run, ratings: Path, tmp_path: Path) -> None:
+def test_items_outside_the_catalogue_are_left_out_in_silence(recveil: Run, ratings: Path, tmp_path: Path) -> None:
     (tmp_path / "items.txt").write_text("\n".join(map(str, range(28))))
     done = recveil("release", ratings, "--with", "pseudonymise", "-o", "out", "--catalogue", "items.txt")
-    assert "2 items of the data do not stand in the catalogue" in done.stderr
+    assert not done.stderr
     assert all("catalogue" not in p.read_text() for p in (tmp_path / "out").iterdir() if p.suffix == ".json")
 
 

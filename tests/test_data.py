@@ -7,13 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recveil.data import NO_TIME, Interactions, align, code, concat, from_ids
+from recveil.data import NO_TIME, Interactions, align, concat, from_ids
+from recveil.ids import code
 
 ids = st.one_of(
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40),
     st.lists(st.integers(0, 9), max_size=40),
     st.lists(st.text(max_size=5), max_size=40),
+    st.lists(st.sampled_from(["7", "07", "10", "-3", "x", str(2**63), str(2**63 - 1), "", "é"]), max_size=40),
 )
+
+
+def in_order(one: int | str) -> tuple[bool, int, str]:
+    """Whole numbers by value, then texts."""
+    text = str(one)
+    whole = text.isascii() and text.removeprefix("-").isdecimal() and str(int(text)) == text
+    return (False, int(text), "") if whole and -(2**63) <= int(text) < 2**63 else (True, 0, text)
 
 
 def data(rows: list[tuple[int, int]], time: list[int] | None = None) -> Interactions:
@@ -29,7 +38,7 @@ def test_codes_point_into_a_sorted_vocabulary(values: list[int] | list[str]) -> 
     series = pl.Series(values, dtype=pl.String if values and isinstance(values[0], str) else pl.Int64)
     codes, vocabulary = code(series)
     assert [vocabulary[int(c)] for c in codes] == values
-    assert vocabulary.to_list() == sorted(set(values))
+    assert vocabulary.to_list() == sorted(set(values), key=in_order)
     assert codes.dtype == np.int32
 
 
@@ -93,6 +102,11 @@ def test_over_items_drops_what_the_catalogue_lacks() -> None:
 
 
 def test_keys_do_not_depend_on_the_company() -> None:
+    numbers, mixed = (
+        from_ids(pl.Series([-3, 7]), pl.Series([1, 1])),
+        from_ids(pl.Series(["7", "x", "-3"]), pl.Series([1] * 3)),
+    )
+    assert numbers.keys("user").tolist() == mixed.keys("user")[:2].tolist()
     few = from_ids(pl.Series(["b", "x"]), pl.Series([1, 1]))
     many = from_ids(pl.Series(["a", "b", "c", "x"]), pl.Series([1, 1, 1, 1]))
     assert few.keys("user").tolist() == many.keys("user")[[1, 3]].tolist()
@@ -132,3 +146,11 @@ def test_the_canonical_order_is_not_that_of_the_file() -> None:
 def test_clicks_without_times_keep_the_order_of_the_file() -> None:
     found = from_ids(pl.Series([2, 1, 2]), pl.Series([9, 5, 3])).canonical()
     assert found.frame().rows() == [(1, 5), (2, 9), (2, 3)]
+
+
+def test_times_are_compared_one_by_one() -> None:
+    """Beyond 2^53 neighbours are equal as floats: also where all times are whole, so that no fraction changes it."""
+    late = 2**60
+    for time in (np.array([late + 1, late, NO_TIME]), np.array([late + 1, late, np.nan])):
+        found = from_ids(pl.Series([1, 1, 1]), pl.Series([1, 2, 0]), time=time).canonical()
+        assert found.frame()["item"].to_list() == [1, 2, 0]

@@ -75,9 +75,11 @@ def test_ratings_drop_their_times(ratings: Interactions) -> None:
 
 
 def test_a_catalogue_bounds_what_is_released(ratings: Interactions) -> None:
-    made = release(ratings, Pseudonymise(), catalogue=pl.Series(["3", "4", "99"]))
+    made = release(ratings, Pseudonymise(), catalogue=pl.Series([3, 4, 99]))
     assert set(made.data.frame()["item"]) <= {3, 4}
-    with pytest.raises(RecveilError, match="no item of the data"):
+    named = release(ratings, Pseudonymise(), catalogue=pl.Series(["3", "4", "99", "x"])).data.frame()
+    assert set(named["item"]) <= {"3", "4"}  # the type of the list rules
+    with pytest.raises(RecveilError, match="no rows to release, none in the lists"):
         release(ratings, Pseudonymise(), catalogue=pl.Series(["77"]))
 
 

@@ -47,7 +47,7 @@ def assert_partition(data: Interactions, parts: tuple[Interactions, ...]) -> Non
     assert sorted(r for part in parts for r in rows(part)) == rows(data)
     for part in parts:
         assert rows(part) == sorted(rows(part)), "rows keep their order"
-        assert part.users is data.users
+        assert part.users.equals(data.users)
         assert part.items is data.items
         assert part.tags is data.tags
         assert part.equals(data.take(np.array(rows(part), dtype=int)))
@@ -62,7 +62,9 @@ seeds = st.integers(0, 2**32).map(np.random.default_rng)
 def test_every_split_is_a_partition(data: Interactions, share: float, cut: float, rng: np.random.Generator) -> None:
     assert_partition(data, splits.horizontal(data, share, rng))
     assert_partition(data, splits.holdout_users(data, share, rng))
-    assert_partition(data, splits.hold_out(data, share, rng.permutation(data.n_users)))
+    kept, held = splits.hold_out(data, share, rng.integers(0, 2**63, data.n_users))
+    assert_partition(data, (kept.over_users(data.users), held.over_users(data.users)))
+    assert sorted([*kept.users, *held.users]) == sorted(data.users)
     assert_partition(data, splits.vertical(data, share))
     assert_partition(data, splits.both(data, share, cut, rng))
     assert_partition(data, splits.random_rows(data, share, rng))
@@ -154,13 +156,17 @@ def test_users_without_rows_are_nobody() -> None:
     assert len(set(train.user)) == len(set(test.user)) == 5
 
 
-def test_whoever_has_the_smallest_names_is_held_out() -> None:
-    data = sample("films?users=20")
-    some = data.take_users(np.arange(1, 11))
-    names = np.roll(np.arange(data.n_users)[::-1], 1)  # the lowest name is that of somebody who is not there
-    for rows in (some, some.take(np.arange(len(some))[::-1])):
-        kept, held = splits.hold_out(rows, 0.3, names)
-        assert set(held.user) == {10, 9, 8} and set(kept.user) == set(range(1, 8))
+def test_everybody_is_held_out_by_her_own_name() -> None:
+    data = sample("films?users=300")
+    names = np.random.default_rng(1).integers(0, 2**63, data.n_users)
+    kept, held = splits.hold_out(data, 0.3, names)
+    assert held.users.to_list() == [u for u, name in zip(data.users, names, strict=True) if name < 0.3 * 2**63]
+    assert 60 < held.n_users < 120
+    for one in range(40):  # without any one of them, the others stay where they are
+        others = np.arange(data.n_users) != one
+        fewer, out = splits.hold_out(data.among(others), 0.3, names[others])
+        gone = data.users[one]
+        assert set(fewer.users) == set(kept.users) - {gone} and set(out.users) == set(held.users) - {gone}
 
 
 def test_half_of_an_odd_sequence_is_rounded_down_and_shares_are_exact() -> None:

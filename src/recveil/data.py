@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
+
+from recveil import ids as names
+from recveil.ids import code, places, plain, union
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -26,7 +28,8 @@ class Interactions:
 
     Rows stand in the order of the file. Codes follow the order of the ids, so "lowest code" means "lowest id".
     Arrays are read-only. `time` is any number that gives an order: int64 (unknown: NO_TIME) or float64
-    (unknown: NaN). `unit` says whom a `user` stands for: a person, or only one session of a person.
+    (unknown: NaN). Times are compared as floats, however others are written. `unit` says
+    whom a `user` stands for: a person, or only one session of a person.
     """
 
     user: Codes
@@ -38,6 +41,7 @@ class Interactions:
     tag: Codes | None = None
     tags: pl.Series | None = None
     unit: Literal["user", "session"] = "user"
+    untyped: frozenset[str] = frozenset()  # roles of ids whose type nobody declared: what is published settles it
 
     def __post_init__(self) -> None:
         for name in ("user", "item", "rating", "time", "tag"):
@@ -87,6 +91,17 @@ class Interactions:
         null = np.isnan(self.time) if self.time.dtype.kind == "f" else self.time == NO_TIME
         return int(np.count_nonzero(null))
 
+    @property
+    def moments(self) -> NDArray[Any] | None:
+        """Times as they are compared: one by one as floats, unknown ones last."""
+        time = self.time
+        if time is None or time.dtype.kind == "f" or not len(time):
+            return time
+        known = time[time != NO_TIME] if time.max() == NO_TIME else time
+        if not len(known) or (known.min() >= -(2**53) and known.max() <= 2**53):
+            return time  # the same order
+        return np.where(time == NO_TIME, np.nan, time.astype(np.float64))
+
     # --- rows -------------------------------------------------------------------------------------------------
 
     def take(self, rows: NDArray[Any] | slice) -> Interactions:
@@ -104,24 +119,32 @@ class Interactions:
         wanted[users] = True
         return self.take(wanted[self.user])
 
+    def among(self, users: NDArray[np.bool_]) -> Interactions:
+        """The rows of the users whom a mask over the vocabulary names, with these alone in the vocabulary of users."""
+        new = np.cumsum(users, dtype=np.int32) - np.int32(1)
+        rows = self.take(users[self.user])
+        return replace(rows, user=new[rows.user], users=self.users.filter(pl.Series(users)))
+
     def ordered(self) -> Interactions:
         """Rows by user, then by time (unknown last), then as they stood; itself if they stand so already."""
         if self.is_ordered():
             return self
-        if self.time is None:
+        moments = self.moments
+        if moments is None:
             return self.take(group(self.user, self.n_users)[1])
-        by_time = np.argsort(self.time, kind="stable").astype(np.int32 if len(self) < 2**31 else np.int64)
+        by_time = np.argsort(moments, kind="stable").astype(np.int32 if len(self) < 2**31 else np.int64)
         return self.take(by_time[group(self.user[by_time], self.n_users)[1]])
 
     def is_ordered(self) -> bool:
         step = np.diff(self.user)
         if np.any(step < 0):
             return False
-        if self.time is None:
+        moments = self.moments
+        if moments is None:
             return True
-        later = self.time[1:] >= self.time[:-1]
-        if self.time.dtype.kind == "f":
-            later |= np.isnan(self.time[1:])
+        later = moments[1:] >= moments[:-1]
+        if moments.dtype.kind == "f":
+            later |= np.isnan(moments[1:])
         return bool(np.all(later | (step > 0)))
 
     def canonical(self) -> Interactions:
@@ -136,7 +159,7 @@ class Interactions:
             order = group(self.tag, self.n_tags)[1]
             order = order[group(self.item[order], self.n_items)[1]]
         rows = self.take(order).ordered()
-        keys = [k for k in (rows.tag, rows.item, rows.time, rows.user) if k is not None]
+        keys = [k for k in (rows.tag, rows.item, rows.moments, rows.user) if k is not None]
         if rows.rating is not None and np.any(np.all([~(k[:-1] < k[1:]) for k in keys], axis=0)):
             rows = rows.take(np.lexsort([rows.rating, *keys]))  # equal in all else: rare, so it may be slow
         return rows
@@ -177,11 +200,7 @@ class Interactions:
 
     def keys(self, by: By) -> NDArray[np.uint64]:
         """A 64-bit name of each id, the same wherever it is computed: randomness is derived from it."""
-        ids = self.users if by == "user" else self.items
-        if ids.dtype.is_integer():
-            return ids.to_numpy().astype(np.uint64)
-        digests = b"".join(blake2b(str(i).encode(), digest_size=8).digest() for i in ids)
-        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+        return names.keys(self.users if by == "user" else self.items)
 
     def compact(self) -> Interactions:
         """The same rows with only those ids in the vocabularies that occur in them."""
@@ -204,16 +223,11 @@ class Interactions:
 
     def _over(self, column: Literal["user", "item", "tag"], ids: pl.Series) -> Interactions:
         known: pl.Series = getattr(self, f"{column}s")
-        if ids is known or ids.equals(known):
+        if ids is known or ids.equals(known, check_dtypes=True):
             return self
-        where = pl.DataFrame({"id": known}).join(
-            pl.DataFrame({"id": ids, "code": np.arange(len(ids), dtype=np.int32)}),
-            on="id",
-            how="left",
-            maintain_order="left",
-        )["code"]
-        new = where.fill_null(-1).to_numpy()[getattr(self, column)]
-        rows = self if not where.null_count() else self.take(new >= 0)
+        where = places(known, ids)
+        new = where[getattr(self, column)]
+        rows = self if np.all(where >= 0) else self.take(new >= 0)
         return replace(rows, **{column: new[new >= 0], f"{column}s": ids})
 
     # --- views ------------------------------------------------------------------------------------------------
@@ -253,27 +267,6 @@ def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]
     return table.indptr.astype(np.int64), table.data
 
 
-def code(ids: pl.Series) -> tuple[Codes, pl.Series]:
-    """Integer codes of ids (64-bit integers or strings), and the sorted vocabulary that they index."""
-    if ids.dtype.is_integer() and len(ids):
-        values = ids.to_numpy()
-        low, high = int(values.min()), int(values.max())
-        if high - low <= 4 * len(values) + 65536:
-            base = 0 if 0 <= low <= 65536 else low  # ids from about 0 on can serve as indices as they are
-            indices = values - values.dtype.type(base) if base else values
-            present = np.zeros(high - base + 1, dtype=bool)
-            present[indices] = True
-            codes = np.cumsum(present, dtype=np.int32) - np.int32(1)
-            vocabulary = np.flatnonzero(present).astype(values.dtype) + values.dtype.type(base)
-            return codes[indices], pl.Series(vocabulary)
-    seen = ids.to_arrow().dictionary_encode()  # in the order of appearance: only the few distinct ids are sorted
-    distinct = pl.Series(seen.dictionary)
-    vocabulary = distinct.sort()
-    rank = pl.DataFrame({"id": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
-    codes = pl.DataFrame({"id": distinct}).join(rank, on="id", how="left", maintain_order="left")["code"].to_numpy()
-    return codes[seen.indices.to_numpy()], vocabulary
-
-
 def from_ids(
     user: pl.Series,
     item: pl.Series,
@@ -283,8 +276,8 @@ def from_ids(
     unit: Literal["user", "session"] = "user",
 ) -> Interactions:
     """Interactions from columns of ids."""
-    users, items = code(_plain(user)), code(_plain(item))
-    tags = (None, None) if tag is None else code(_plain(tag))
+    users, items = code(plain(user)), code(plain(item))
+    tags = (None, None) if tag is None else code(plain(tag))
     ratings = None if rating is None else np.asarray(rating, dtype=np.float64)
     if time is not None:
         time = np.asarray(time, dtype=np.float64 if time.dtype.kind == "f" else np.int64)
@@ -293,7 +286,7 @@ def from_ids(
 
 def align(*parts: Interactions) -> tuple[Interactions, ...]:
     """The parts with one item vocabulary: the union of theirs."""
-    items = pl.concat([p.items for p in parts]).unique().sort()
+    items = union(*(p.items for p in parts))
     return tuple(p.over_items(items) for p in parts)
 
 
@@ -312,14 +305,7 @@ def concat(parts: Sequence[Interactions]) -> Interactions:
     rating = None if first.rating is None else np.concatenate([p.rating for p in parts if p.rating is not None])
     timed = all(p.time is not None for p in parts)
     time = np.concatenate([p.time for p in parts if p.time is not None]) if timed else None
-    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit)
-
-
-def _plain(ids: pl.Series) -> pl.Series:
-    if ids.dtype.is_integer():
-        wide = ids.dtype == pl.UInt64 and bool((ids > NO_TIME).any())
-        return ids.cast(pl.UInt64 if wide else pl.Int64)
-    return ids.cast(pl.String)
+    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit, first.untyped)
 
 
 def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:
@@ -332,8 +318,8 @@ def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:
 
 
 def _merge(codes: list[Codes], ids: list[pl.Series]) -> tuple[Codes, pl.Series]:
-    if all(i is ids[0] or i.equals(ids[0]) for i in ids[1:]):
+    if all(i is ids[0] or i.equals(ids[0], check_dtypes=True) for i in ids[1:]):
         return np.concatenate(codes), ids[0]
-    union = pl.concat(ids).unique().sort()
-    where = [union.search_sorted(i).to_numpy().astype(np.int32) for i in ids]
-    return np.concatenate([w[c] for w, c in zip(where, codes, strict=True)]), union
+    together = union(*ids)
+    where = [places(i, together) for i in ids]
+    return np.concatenate([w[c] for w, c in zip(where, codes, strict=True)]), together

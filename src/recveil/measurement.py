@@ -11,6 +11,7 @@ import polars as pl
 
 from recveil.data import Codes, Interactions, align
 from recveil.errors import RecveilError, not_installed
+from recveil.ids import places
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,7 @@ def trial(
 ) -> Trial:
     """A Trial with all parts over the union of their items; `id_map` has the columns original and released."""
     given = {"train": train, "released": released, "holdout": holdout, "query": query, "result": result}
-    alike = train.items.dtype == released.items.dtype
-    if not alike or not train.items.is_in(released.items.implode()).any():
+    if not np.any(places(released.items, train.items) >= 0):
         raise RecveilError("the release and the data have no item in common: it is not a release of these data")
     named = {name: part for name, part in given.items() if part is not None}
     aligned = dict(zip(named, align(*named.values()), strict=True))

@@ -63,6 +63,7 @@ class Public:
     catalogue: bool  # whether the catalogue was given as public input
     lists: tuple[str, ...] = ()  # what else was: tags, users
     users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
+    untyped: frozenset[str] = frozenset()  # of ids read from text: those that are published settle their type
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,10 @@ class Masking(Mechanism):
     ordered: ClassVar[bool] = True  # whether the order of masked rows can mean anything
     reads_time: ClassVar[bool] = False  # whether masking looks at times; if not, those to be dropped go first
     dense: ClassVar[bool] = False  # whether what it releases grows with users times items, not with rows
+    everyone: ClassVar[bool] = False  # whether people without a row are masked too; chunks then name their own people
+    answers_all: ClassVar[bool] = (
+        False  # whether rows stay whose tags a public list lacks; they come last, and nameless
+    )
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""

@@ -43,14 +43,18 @@ def holdout_users(data: Interactions, share: float, rng: np.random.Generator) ->
 
 
 def hold_out(data: Interactions, share: float, names: NDArray[np.int64]) -> Split:
-    """The users who stay in the data, and a `share` of them who are held out: those with the smallest names.
+    """The users who stay in the data, and about a `share` of them who are held out: kept, held, each over their own.
 
-    A name is a random number that belongs to an id, one for each in the vocabulary: who is held out depends on neither
-    the order of the data nor the engine.
+    A name is a random 63-bit number that belongs to an id, one for each in the vocabulary. Each person is judged by her
+    own name: neither who else is there nor the engine changes who is held out.
     """
-    there = np.unique(data.user)
-    held = part_of(share, len(there), "users")
-    return _split(data, (names > np.partition(names[there], held - 1)[held - 1])[data.user])
+    held = names < name_bound(share)
+    return Split(data.among(~held), data.among(held))
+
+
+def name_bound(share: float) -> int:
+    """Below which the names of those lie who are held out."""
+    return int(_checked(share) * 2**63)
 
 
 def vertical(data: Interactions, share: float) -> Split:

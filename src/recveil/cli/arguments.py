@@ -20,6 +20,10 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:fil
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
 ]
+Types = Annotated[
+    str | None,
+    typer.Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
+]
 Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 ]
@@ -41,11 +45,11 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, columns: str | None = None) -> Interactions:
+def read_data(data: str, columns: str | None = None, types: str | None = None) -> Interactions:
     """DATA as given on the command line, with all its rows."""
     from recveil.desk.inputs import Input
 
-    return Input(data, columns).all_rows()
+    return Input(data, columns, types=types).all_rows()
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:

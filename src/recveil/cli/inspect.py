@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, answer, read_data
+from recveil.cli.arguments import Columns, Data, Json, Types, answer, read_data
 
 
 def inspect(
     data: Data,
     columns: Columns = None,
+    types: Types = None,
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
@@ -23,7 +24,7 @@ def inspect(
     from recveil.desk.inspect import inspect as look
     from recveil.desk.next_steps import next_steps
 
-    rows = read_data(data, columns)
+    rows = read_data(data, columns, types)
     found = look(rows)
     found["columns"] = columns_of(data, columns)
     found["next"] = next_steps(data, rows, columns)

@@ -17,9 +17,9 @@ from recveil.cli.arguments import (
     Master,
     OutsideBudget,
     Seed,
+    Types,
     answer,
     progress,
-    read_released,
     say,
 )
 from recveil.cli.keys import passphrase
@@ -41,6 +41,7 @@ def release(
     with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="Such as random-ratings:values=uniform.")],
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
+    types: Types = None,
     duplicates: Duplicates = "last",
     fold_tags: FoldTags = False,
     format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
@@ -97,11 +98,11 @@ def release(
     if keep_statistics and not draws:
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
     from recveil.desk import ledger as book
-    from recveil.desk.assess import contributions, in_records
     from recveil.desk.bundle import save, save_map
     from recveil.desk.cache import fingerprint
     from recveil.desk.catalogue import read_catalogue
-    from recveil.desk.release import draw
+    from recveil.desk.inputs import Input
+    from recveil.desk.release import draw, is_proved
     from recveil.desk.release import release as protect
     from recveil.formats import write
     from recveil.randomness import source
@@ -116,7 +117,7 @@ def release(
     on_spark = engine == "spark" and not again
     if not on_spark:
         check_local_place(out)
-    held, spread = None, None
+    held = None
     public = read_catalogue(catalogue) if catalogue else None
     made: Any
     if again:
@@ -127,25 +128,25 @@ def release(
             raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
         wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
         wishes |= {"keep_map": bool(keep_map), **publication}
-        made = _on_spark(data, columns, duplicates, master, mechanism, out, holdout, wishes)
+        made = _on_spark(data, (columns, duplicates, types), master, mechanism, out, holdout, wishes)
     else:
-        rows = [read_released(data, columns, duplicates, fold_tags)]
+        # What looks at the data outside a proof must not tell of it: no refusal, no count of what was left out.
+        broken: Any = "drop" if is_proved(mechanism) else "refuse"
+        rows = [Input(data, columns, duplicates, fold_tags, types, broken).rows()]
         if holdout:
             everyone = rows.pop()
             kept, held = hold_out(everyone, holdout, source(seed).derive("holdout").names(everyone.users.to_list()))
             rows.append(kept)
             del everyone, kept
-        spread = contributions(rows[0])
         if ledger:
             seen.append(fingerprint(rows[0]))
-        for name, outside in (public.outside(rows[0]) if public else {}).items():
-            say(f"{outside:,} {name} of the data do not stand in the catalogue; their rows are left out")
         with progress(mechanism.name, 2 * len(rows[0])) as tick:  # handed over: a large log stands in memory once
             options: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "tick": tick, "enter": enter}
+            options["everyone"] = True
             made = protect(rows.pop(), mechanism, **options)
     manifest = made.manifest if on_spark else save(made, out, format=format, force=force, **publication)  # type: ignore[arg-type]
     if held is not None:
-        write(held, f"{out}.holdout.parquet", format="parquet")
+        write(held, f"{out}.holdout.parquet", format="parquet", private=True)
     if holdout and not again:
         say(f"{holdout:.0%} of the people were kept out, in {out}.holdout.parquet, which is not for publication")
     if keep_map and made.id_map is not None:
@@ -161,8 +162,8 @@ def release(
     promise = manifest["guarantee"]
     if "observed" in (promise["given"] or ""):
         say(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
-    if spread is not None and promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
-        say(in_records(spread, promise["epsilon"]))
+    if promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
+        say("a person with k rows is protected with k times that epsilon; `recveil inspect` says how many people have")
     lines = [
         f"{out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
@@ -183,8 +184,7 @@ def _publication(licence: str | None, sign: str | None) -> dict[str, Any]:
 
 def _on_spark(
     data: str,
-    columns: str | None,
-    duplicates: str,
+    reading: tuple[str | None, str, str | None],
     master: str | None,
     mechanism: Mechanism,
     out: str,
@@ -193,6 +193,7 @@ def _on_spark(
 ) -> Made:
     from recveil.desk.bundle import check_writable
     from recveil.desk.places import check_vacant, whole
+    from recveil.desk.release import is_proved
     from recveil.randomness import source
     from recveil.spark.holdout import held_out
     from recveil.spark.lake import place, write_parts
@@ -206,10 +207,11 @@ def _on_spark(
         check_writable(where, wishes["force"])  # before anything is read
         if holdout and not wishes["force"]:
             check_vacant(aside)
-        rows = read_table(spark, data, columns, duplicates)
+        rows = read_table(spark, data, *reading, "drop" if is_proved(mechanism) else "refuse")
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)
         chance = source(wishes["seed"]).derive("holdout")
         with held_out(rows, holdout, chance) as (kept, held), whole(aside) as part:  # there with the bundle, or not
+            part.close_to_others()
             write_parts(held, part)
             return release_table(kept, mechanism, where, **wishes)

@@ -121,15 +121,6 @@ def contributions(data: Interactions) -> dict[str, float]:
     return {name: float(np.quantile(number, share, method="higher")) for name, share in shares.items()}
 
 
-def in_records(spread: dict[str, float], epsilon: float) -> str:
-    """What a promise about one record means for people with many; for the owner's eyes, never part of a bundle."""
-    median, most, largest = (f"{spread[name]:,.0f}" for name in ("median", "most", "largest"))
-    return (
-        f"for you alone: a person with k rows is protected with k times epsilon {epsilon:g}; k is {median} in the "
-        f"median, at most {most} for nine in ten, {largest} for the busiest"
-    )
-
-
 def warnings(data: Interactions) -> list[str]:
     """What makes these data hard to protect, or hard to measure."""
     of = records(data)

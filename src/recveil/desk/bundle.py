@@ -134,7 +134,9 @@ def check_writable(place: Place, force: bool) -> None:
 def load(directory: str | Path) -> Bundle:
     """A bundle from disk, after verifying it."""
     manifest = verify(directory)
-    data = concat([read(Path(directory) / name, duplicates="all") for name in data_files(manifest)])
+    text = {column["name"] for column in manifest["schema"] if column["type"] == "String"}
+    types: Any = dict.fromkeys(text & {"item", "tag"}, "text")
+    data = concat([read(Path(directory) / name, duplicates="all", types=types) for name in data_files(manifest)])
     check_stated(directory, manifest, len(data), data.n_users, data.n_items)
     tables = {file.stem: pl.read_parquet(file) for file in sorted(Path(directory, TABLES).glob("*.parquet"))}
     return Bundle(data, manifest, tables)

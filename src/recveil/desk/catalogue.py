@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
+from recveil.ids import narrow, plain, ranked
+from recveil.views.triples import beyond
 
 _LISTS = ("item", "tag", "user")
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Public lists of ids; a list that is not given is taken from the data."""
+    """Public lists of ids; a list that is not given is taken from the data. One that is given rules: data take its type
+    and its order, and what does not stand in it is left out.
+    """
 
     items: pl.Series | None = None
     tags: pl.Series | None = None
@@ -25,36 +29,32 @@ class Catalogue:
         """Which lists were given beside that of items."""
         return tuple(name for name in ("tags", "users") if getattr(self, name) is not None)
 
-    def over(self, data: Interactions, users: bool = False) -> Interactions:
-        """The rows whose items and tags (users) stand in the lists, coded over all of them."""
-        for name in ("items", "tags", *["users"] * users):
-            ids, known = getattr(self, name), getattr(data, name)
-            if ids is None or known is None:
-                continue
-            data = getattr(data, f"over_{name}")(_as(ids, known))
-            if not len(data):
-                raise RecveilError(f"no {name.removesuffix('s')} of the data stands in the catalogue")
-        return data
+    def over(self, data: Interactions, users: bool = False, outside: bool = False) -> Interactions:
+        """The rows whose items and tags (users) stand in the lists, coded over all of them, in the types of the lists.
 
-    def outside(self, data: Interactions) -> dict[str, int]:
-        """How many items and tags of the data do not stand in the lists; nothing where all do."""
-        pairs = {"items": (self.items, data.items), "tags": (self.tags, data.tags)}
-        number = {
-            name: int((~known.is_in(_as(ids, known).implode())).sum())
-            for name, (ids, known) in pairs.items()
-            if ids is not None and known is not None
-        }
-        return {name: n for name, n in number.items() if n}
+        `outside`: rows whose tags do not stand in the list stay, with tags that have no name.
+        """
+        if self.items is not None:
+            data = data.over_items(listed(self.items))
+        if self.tags is not None and data.tags is not None:
+            tags = listed(self.tags)
+            data = beyond(data, tags) if outside else data.over_tags(tags)
+        if users and self.users is not None:
+            data = data.over_users(listed(self.users))
+        given = {role for role in ("item", "tag", "user") if getattr(self, f"{role}s") is not None}
+        return replace(data, untyped=data.untyped - given)
 
 
-def _as(ids: pl.Series, known: pl.Series) -> pl.Series:
-    """The ids of a list, sorted, in the type of those of the data."""
-    return ids.cast(known.dtype, strict=False).drop_nulls().unique().sort()
+def listed(ids: pl.Series) -> pl.Series:
+    """A list of ids, each once and in order. Its type is that of the data then, whatever theirs was."""
+    if ids.dtype.is_float():  # whole numbers beside nulls, as some tools write them
+        ids = ids.fill_nan(None).cast(pl.Int64, strict=False)
+    return ranked(plain(ids).drop_nulls().unique())
 
 
 def read_catalogue(path: str | Path) -> Catalogue:
-    """Item ids, one a line (a header `item` is skipped); or a parquet with columns item, tag, user: each is a list of
-    its own, filled up with nulls where another one is longer.
+    """Item ids, one a line (a header `item` is skipped), numbers if all of them are whole numbers; or a parquet with
+    columns item, tag, user: each is a list of its own, filled up with nulls where another one is longer.
     """
     path = Path(path)
     try:
@@ -67,7 +67,8 @@ def read_catalogue(path: str | Path) -> Catalogue:
             lists = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
         else:
             lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-            lists = {"items": pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)}
+            names = pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)
+            lists = {"items": narrow(names)}
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
         raise RecveilError(f"{path} cannot be read as a catalogue: {str(error).splitlines()[0]}") from None
     for ids in lists.values():

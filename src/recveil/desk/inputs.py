@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from recveil.data import Interactions
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError
-from recveil.formats import deduplicate, from_csr, from_frame, parse_columns, read
+from recveil.formats import deduplicate, from_csr, from_frame, parse_columns, parse_types, read
+from recveil.formats.checking import Broken, Types
 
 if TYPE_CHECKING:
     from recveil.spark.chunks import Table
@@ -22,12 +23,16 @@ _KINDS = "a path, sample:films, a pandas, polars or arrow table, a scipy matrix,
 
 @dataclass(frozen=True)
 class Input:
-    """`columns` maps roles to names, as a mapping or as user=uid,item=movie; `duplicates` settles repeated pairs."""
+    """`columns` maps roles to names, as a mapping or as user=uid,item=movie; `duplicates` settles repeated pairs;
+    `types` declares ids, as a mapping or as item=int,user=text; `broken`: rows that are none, refused or dropped.
+    """
 
     source: Any
     columns: Mapping[str, str] | str | None = None
     duplicates: str = "last"
     fold_tags: bool = False
+    types: Types | str | None = None
+    broken: Broken = "refuse"
 
     @property
     def name(self) -> str:
@@ -69,12 +74,17 @@ class Input:
         columns = self.columns
         if columns is not None and not isinstance(columns, str):
             columns = ",".join(f"{role}={name}" for role, name in columns.items())
-        return read_table(spark, self.source, columns, duplicates or self.duplicates)
+        types = self.types
+        if types is not None and not isinstance(types, str):
+            types = ",".join(f"{role}={kind}" for role, kind in types.items())
+        return read_table(spark, self.source, columns, duplicates or self.duplicates, types, self.broken)
 
     def _read(self) -> Interactions:
         source, columns = self.source, self.columns
         if isinstance(columns, str):
             columns = parse_columns(columns)
+        types = parse_types(self.types) if isinstance(self.types, str) else self.types
+        how: dict[str, Any] = {"columns": columns, "duplicates": "all", "types": types, "broken": self.broken}
         if isinstance(source, Interactions):
             if columns:
                 raise RecveilError("these data have their columns already; leave columns out")
@@ -87,11 +97,11 @@ class Input:
                 return sample(text.removeprefix(SAMPLE))
             if Path(text).is_dir():
                 raise RecveilError(f"{text} is a folder, not a file; name a file in it (recveil.load opens a bundle)")
-            return read(text, columns=columns, duplicates="all")
+            return read(text, **how)
         if hasattr(source, "tocsr"):
             return from_csr(source, duplicates="all")
         if hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect"):
-            return from_frame(source, columns=columns, duplicates="all")
+            return from_frame(source, **how)
         raise RecveilError(f"data must be {_KINDS}; not {_called(source)}")
 
 

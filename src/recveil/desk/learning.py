@@ -129,11 +129,8 @@ def _published(data: Interactions, mechanism: DpStreams, wish: Wish, progress: P
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     data = data.compact()
     if wish.catalogue:
-        n = data.n_items
         data = read_catalogue(wish.catalogue).over(data)
-        if outside := n - len(data.compact().items):
-            progress.note(f"{outside:,} items of the data do not stand in the catalogue; their rows are left out")
-    public = Public(data.kind, data.unit, data.items, data.tags, bool(wish.catalogue))
+    public = Public(data.kind, data.unit, data.items, data.tags, bool(wish.catalogue), untyped=data.untyped)
     tick = progress.counter(mechanism.name, mechanism.rounds * len(data))
     return publish(data, mechanism, public, source(wish.seed), tick, enter=wish.enter)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import add
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -33,10 +34,12 @@ def narrow(data: Interactions, column: str, codes: NDArray[Any]) -> tuple[Intera
     return getattr(data, f"over_{column}")(ids), ids
 
 
-def rewrite(data: Interactions, mask: Callable[[Interactions], Masked], by: By, tick: Tick) -> Masked:
-    """Every chunk masked, together again."""
+def rewrite(
+    data: Interactions, mask: Callable[[Interactions], Masked], by: By, tick: Tick, everyone: bool = False
+) -> Masked:
+    """Every chunk masked, together again; with `everyone` the people without rows are in the chunks too."""
     parts = []
-    for chunk in data.chunks(by, CHUNK_ROWS):
+    for chunk in _people(data) if everyone else data.chunks(by, CHUNK_ROWS):
         parts.append(mask(chunk))
         tick(len(chunk))
     if len(parts) == 1:
@@ -54,3 +57,12 @@ def rewrite(data: Interactions, mask: Callable[[Interactions], Masked], by: By, 
         for name, value in part.notes.items():
             notes[name] = notes.get(name, 0) + value
     return Masked(rows, origin, notes)
+
+
+def _people(data: Interactions) -> Iterator[Interactions]:
+    """Chunks of whole users, each over its own people alone, those without rows among them."""
+    chunks = list(data.chunks("user", CHUNK_ROWS))
+    begins = [0, *(int(chunk.user[0]) for chunk in chunks[1:]), data.n_users]
+    code = np.arange(data.n_users)
+    for chunk, begin, end in zip(chunks or [data], begins[:-1], begins[1:], strict=True):
+        yield chunk.among((begin <= code) & (code < end))

@@ -45,6 +45,9 @@ class Place(Protocol):
     def delete(self) -> None:
         """All of it."""
 
+    def close_to_others(self) -> None:
+        """From now on a directory that only its owner may look into, where there are owners."""
+
     def settle(self) -> None:
         """What was written there outlasts a crash."""
 
@@ -100,6 +103,9 @@ class Folder:
 
     def delete(self) -> None:
         shutil.rmtree(self.path) if self.path.is_dir() else self.path.unlink()
+
+    def close_to_others(self) -> None:
+        self.path.chmod(0o700)
 
     def settle(self) -> None:
         for name in self.names():

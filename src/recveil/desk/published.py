@@ -29,6 +29,7 @@ def save_statistics(published: Published, path: str | Path) -> None:
         "unit": public.unit,
         "catalogue": public.catalogue,
         "lists": public.lists,
+        "untyped": sorted(public.untyped),
         "items": public.items.to_list(),
         "tags": None if public.tags is None else public.tags.to_list(),
         "seeded": published.seeded,
@@ -78,6 +79,7 @@ def load_statistics(path: str | Path) -> Published:
             tags,
             header["catalogue"],
             tuple(header.get("lists", ())),
+            untyped=frozenset(header.get("untyped", ())),
         )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))
     except (OSError, ValueError, KeyError, AssertionError, zipfile.BadZipFile):

@@ -19,9 +19,12 @@ from recveil.desk.catalogue import Catalogue
 from recveil.dp.vocabulary import Selected
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
+from recveil.ids import keys, whole
+from recveil.ids import narrow as if_whole
 from recveil.mechanism import Masked, Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
 
+SAME_KEY = "two user ids have the same 64-bit key, and would be perturbed alike; rename one of them"
 Time = Literal["auto", "drop", "order", "keep"]
 Enter = Callable[[Mechanism, Guarantee], None]  # told what is about to be spent, before any noise is drawn
 
@@ -79,6 +82,7 @@ def release(
     catalogue: Catalogue | pl.Series | None = None,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
     enter: Enter | None = None,
+    everyone: bool = False,
 ) -> Release:
     """Protect data with a mechanism.
 
@@ -86,22 +90,30 @@ def release(
     experiment and marked so. `time`: drop it, reduce it to each person's order, or keep it; auto keeps the order of
     clicks and sessions and drops the time of ratings and tags. `catalogue`: public lists of ids, or that of items.
     `enter` is told what is spent before any noise is drawn: a refusal that depends on noise is an answer too.
+    `everyone`: all of data.users are in the data, as read from a file, also who has no row.
     """
-    if not len(data):
-        raise RecveilError("there are no rows to release")
     check_fit(mechanism, data, time)
     chance = source(seed)
+    people = data.user, data.users
     data = data.compact()  # nobody and nothing without a row may leave a trace
+    if everyone and isinstance(mechanism, Masking) and mechanism.everyone:
+        data = replace(data, user=people[0], users=people[1])
+    del people
     given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
     knows_users = isinstance(mechanism, Synthesis) and mechanism.knows_users
-    data = given.over(data, knows_users)
+    data = given.over(data, knows_users, isinstance(mechanism, Masking) and mechanism.answers_all)
     public = Public(
-        data.kind, data.unit, data.items, data.tags, given.items is not None, given.lists(),
-        data.users if knows_users else None,
+        data.kind, data.unit, data.items, None if data.tags is None else data.tags.drop_nulls(),
+        given.items is not None, given.lists(), data.users if knows_users else None, data.untyped,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)
     assert isinstance(mechanism, Masking)
+    if not len(data) and not (mechanism.everyone and data.n_users):
+        listed = ", none in the lists of the catalogue" if given.items is not None or given.lists() else ""
+        raise RecveilError(f"there are no rows to release{listed}")
+    if mechanism.guarantee(public).status == "proved":
+        check_keys(data.users)
     if enter:
         enter(mechanism, promised(mechanism, public, chance.seeded))
     if not mechanism.reads_time and time_rule(time, data) == "drop":
@@ -142,6 +154,8 @@ def publish(
         for name, selected in found.items():
             if isinstance(selected, Selected):  # what was not selected is forgotten before anything else reads it
                 data, ids = narrow(data, selected.column, selected.codes)
+                if selected.column.removesuffix("s") in public.untyped:
+                    ids = if_whole(ids)
                 public = replace(public, **{selected.column: ids})
                 found[name] = selected.values
         rounds = (*rounds, found)
@@ -161,11 +175,12 @@ def drawn(published: Published, chance: Source, time: Time) -> Release:
     seeded = published.seeded or chance.seeded
     id_map = None if drawn.origin is None else pl.DataFrame({"original": drawn.origin, "released": tokens})
     made = _finish(rows, mechanism, published.public, seeded, time, {}, id_map)
-    tables = {
+    tables: Mapping[str, pl.DataFrame] = {
         name: table.with_columns(user=tokens.gather(table["user"])).sort("user") if "user" in table.columns else table
         for name, table in drawn.tables.items()
     }
-    return replace(made, published=published, tables=tables)
+    rows, tables = settled_types(made.data, tables, published.public.untyped)
+    return replace(made, data=rows, published=published, tables=tables)
 
 
 def _finish(
@@ -184,7 +199,42 @@ def _finish(
         rows = replace(rows, time=None)
     rows = canonical(rows, kept).compact()
     promise = promised(mechanism, public, seeded, rows.n_users)
+    if isinstance(mechanism, Masking):
+        rows, _ = settled_types(rows, {}, public.untyped)
     return Release(rows, mechanism, promise, kept, seeded, notes, id_map)
+
+
+def settled_types(
+    rows: Interactions, tables: Mapping[str, pl.DataFrame], untyped: frozenset[str]
+) -> tuple[Interactions, Mapping[str, pl.DataFrame]]:
+    """What is published: ids whose type nobody declared are integers if all that are published are whole numbers."""
+    for role in untyped & {"item", "tag"}:
+        ids = getattr(rows, f"{role}s")
+        if ids is None:
+            continue
+        seen = [ids, *(table[role] for table in tables.values() if role in table.columns)]
+        if any(whole(some).null_count() for some in seen):
+            continue
+        vocabulary: dict[str, Any] = {f"{role}s": whole(ids)}
+        rows = replace(rows, **vocabulary)
+        tables = {
+            name: table.with_columns(whole(table[role]).alias(role)) if role in table.columns else table
+            for name, table in tables.items()
+        }
+    return rows, tables
+
+
+def is_proved(mechanism: Mechanism) -> bool:
+    """Whether a mechanism has a proof: nothing in its way may look at the data outside it, not even a refusal."""
+    none, lists = pl.Series([], dtype=pl.String), ("tags", "users")
+    nobody = Public("tags", "user", none, none, catalogue=True, lists=lists, users=none)
+    return mechanism.guarantee(nobody).status == "proved"
+
+
+def check_keys(users: pl.Series) -> None:
+    """Raise where two people would get the same randomness."""
+    if not users.dtype.is_integer() and len(np.unique(keys(users))) < len(users):
+        raise RecveilError(SAME_KEY)
 
 
 def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | None = None) -> Guarantee:
@@ -204,7 +254,7 @@ def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Ti
     counts = local.total(data, mechanism.count, mechanism.by, tick)
     plan = mechanism.plan(counts, chance.derive("plan"))
     mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
-    return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick)
+    return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick, mechanism.everyone)
 
 
 def time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:
@@ -219,7 +269,7 @@ def _tokens(rows: Interactions, users: pl.Series | None, chance: Source) -> tupl
 
     People who were drawn are not compared with real ones: that would depend on the data outside the budget.
     """
-    real = users.to_numpy() if users is not None and users.dtype == pl.Int64 else None
+    real = None if users is None else whole(users).drop_nulls().to_numpy()
     for attempt in count():
         tokens = chance.derive(attempt).names(rows.users.to_list())
         order = np.argsort(tokens)

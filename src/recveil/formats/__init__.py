@@ -8,7 +8,7 @@ Whatever is wrong with an input comes out as one RecveilError line that names th
 from recveil.formats.duplicates import count_duplicates, deduplicate
 from recveil.formats.frames import from_csr, from_frame
 from recveil.formats.reading import read
-from recveil.formats.roles import parse_columns
+from recveil.formats.roles import parse_columns, parse_types
 from recveil.formats.writing import write
 
-__all__ = ["count_duplicates", "deduplicate", "from_csr", "from_frame", "parse_columns", "read", "write"]
+__all__ = ["count_duplicates", "deduplicate", "from_csr", "from_frame", "parse_columns", "parse_types", "read", "write"]

@@ -1,9 +1,13 @@
-"""Raw columns, whatever their type, into checked ids, ratings and times."""
+"""Raw columns, whatever their type, into checked ids, ratings and times, each row by itself.
+
+A row that is no interaction is refused by name, or left out; what stands in it never changes how another one is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,53 +15,100 @@ from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, Interactions, from_ids
 from recveil.errors import RecveilError
+from recveil.ids import narrow, ranked, whole
 
 Place = Callable[[int], str]  # where the reader's row n stands, in the words of the file: "ratings.csv, line 8"
+Broken = Literal["refuse", "drop"]
+Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares them
 
 SECONDS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
+IDS = ("user", "item", "tag")
+NAN = ("NaN", "nan")  # what tools write for a missing value
+NO_ID = "is not an id: neither a whole number nor text"
 
 
-def interactions(raw: pl.DataFrame, place: Place, source: str, unit: Literal["user", "session"]) -> Interactions:
-    """Interactions from a frame whose columns carry the names of their roles."""
-    if isinstance(raw["item"].dtype, pl.List | pl.Array):
-        raw, place = _unrolled(raw, place)
-    if raw.height == 0:
+class Raw(NamedTuple):
+    """Columns under the names of their roles; where each row stands; which ids the file does not say the type of."""
+
+    frame: pl.DataFrame
+    place: Place
+    unit: Literal["user", "session"]
+    untyped: frozenset[str] = frozenset()
+
+
+class Column(NamedTuple):
+    """Checked values; which rows have none that will do, and what is wrong there."""
+
+    values: Any
+    broken: pl.Series | None = None
+    rule: str = ""
+
+
+def interactions(raw: Raw, source: str, types: Types | None = None, broken: Broken = "refuse") -> Interactions:
+    """Interactions from a frame whose columns carry the names of their roles.
+
+    A row without ids, or with a rating or a time that is none, is refused; or dropped, while its user stays in the
+    vocabulary, with nothing.
+    """
+    frame, place = raw.frame, raw.place
+    if isinstance(frame["item"].dtype, pl.List | pl.Array):
+        frame, place = _unrolled(frame, place, broken)
+    if frame.height == 0 and broken == "refuse":
         raise RecveilError(f"{source}: no rows")
-    return from_ids(
-        ids(raw["user"], place, source),
-        ids(raw["item"], place, source),
-        ratings(raw["rating"], place, source) if "rating" in raw.columns else None,
-        times(raw["time"], place, source) if "time" in raw.columns else None,
-        ids(raw["tag"], place, source) if "tag" in raw.columns else None,
-        unit,
+    declared = types or {}
+    columns: dict[str, Column] = {}
+    for role in ("user", "item", "rating", "time", "tag"):
+        if role not in frame.columns:
+            continue
+        if role in IDS:
+            columns[role] = ids(frame[role], source, declared.get(role), role in raw.untyped)
+        else:
+            columns[role] = (ratings if role == "rating" else times)(frame[role], source)
+    faulty = {role: c.broken for role, c in columns.items() if c.broken is not None}
+    if broken == "refuse" and faulty:
+        first, mask = next(iter(faulty.items()))
+        raise _wrong(frame[first], mask, place, columns[first].rule)
+    values = {role: c.values for role, c in columns.items()}
+    people = values["user"]
+    if faulty:
+        good = ~np.any([mask.to_numpy() for mask in faulty.values()], axis=0)
+        people = people.drop_nulls()
+        keep = pl.Series(good)
+        values = {role: v.filter(keep) if role in IDS else v[good] for role, v in values.items()}
+    made = from_ids(
+        values["user"], values["item"], values.get("rating"), values.get("time"), values.get("tag"), raw.unit
     )
+    if faulty:
+        made = made.over_users(ranked(people.unique()))
+    untyped = raw.untyped & set(frame.columns) - declared.keys()
+    vocabularies: dict[str, Any] = {f"{role}s": narrow(getattr(made, f"{role}s")) for role in untyped}  # same order
+    return replace(made, untyped=untyped, **vocabularies)
 
 
-def ids(column: pl.Series, place: Place, source: str) -> pl.Series:
-    """Integers or text, none of it missing or empty."""
-    if column.null_count():
-        raise RecveilError(f"{place(_first(column.is_null()))}: {column.name} is empty")
+def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bool = False) -> Column:
+    """Integers or text, none of it missing or empty; the word NaN is missing where nobody declared it text."""
     if column.dtype.is_float():
-        broken = ~(column == column.round()) | (column.abs() >= 2**53)
-        if broken.any():
-            raise _wrong(column, broken, place, "is not an id: neither a whole number nor text")
-        return column.cast(pl.Int64)
-    if column.dtype.is_integer():
-        if column.dtype not in (pl.Int128, pl.UInt128):
-            return column
-        narrow = (column.cast(kind, strict=False) for kind in (pl.Int64, pl.UInt64))
-        return next((whole for whole in narrow if not whole.null_count()), column.cast(pl.String))
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        text = column.cast(pl.String)
-        empty = text == ""
-        if empty.any():
-            raise RecveilError(f"{place(_first(empty))}: {column.name} is empty")
-        return text
-    raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ids are integers or text")
+        known = column.is_finite() & (column == column.round()) & (column.abs() < 2**53)
+        made = column.zip_with(known.fill_null(False), pl.Series([None], dtype=column.dtype)).cast(pl.Int64)
+    elif column.dtype.is_integer():
+        made = column if column.dtype not in (pl.Int128, pl.UInt128) else column.cast(pl.String)
+    elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+        made = column.cast(pl.String)
+    else:
+        raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ids are integers or text")
+    if declared:
+        made = whole(made).alias(column.name) if declared == "int" else made.cast(pl.String)
+    missing = made.is_null() if made.null_count() else None
+    if made.dtype == pl.String:
+        odd = made.is_in(["", *NAN] if untyped and not declared else [""]).fill_null(True)
+        if odd.any():
+            missing, made = odd, made.zip_with(~odd, pl.Series([None], dtype=pl.String))
+    rule = "is not a whole number, as it is declared to be" if declared == "int" else NO_ID
+    return Column(made, missing, rule)
 
 
-def ratings(column: pl.Series, place: Place, source: str) -> NDArray[np.float64]:
+def ratings(column: pl.Series, source: str) -> Column:
     """Finite numbers, none missing."""
     numbers = column
     if column.dtype == pl.String:
@@ -65,65 +116,75 @@ def ratings(column: pl.Series, place: Place, source: str) -> NDArray[np.float64]
     elif not column.dtype.is_numeric() and column.dtype != pl.Null:
         raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ratings are numbers")
     numbers = numbers.cast(pl.Float64)
-    if numbers.null_count():
-        raise _wrong(column, numbers.is_null(), place, "is not a number")
     values = numbers.to_numpy()
-    if not np.isfinite(values).all():
-        raise _wrong(column, pl.Series(~np.isfinite(values)), place, "is not a finite number")
-    return values
+    finite = np.isfinite(values)
+    if finite.all():
+        return Column(values)
+    none = bool(numbers.is_null()[int(np.argmin(finite))])
+    return Column(values, pl.Series(~finite), "is not a number" if none else "is not a finite number")
 
 
-def times(column: pl.Series, place: Place, source: str) -> NDArray[Any]:
+def times(column: pl.Series, source: str) -> Column:
     """Numbers as they are; dates as seconds since 1970 UTC (fractions only where some time has one).
 
     A missing time is NO_TIME among integers and NaN among floats.
     """
     if column.dtype == pl.String:
-        return _times_of_text(column, place)
+        return _times_of_text(column)
     if isinstance(column.dtype, pl.Date):
-        return _whole(column.to_physical().cast(pl.Int64) * 86400)
+        return Column(_whole(column.to_physical().cast(pl.Int64) * 86400))
     if isinstance(column.dtype, pl.Datetime):
-        return _seconds(column)
+        return Column(_seconds(column))
     if column.dtype.is_float() or column.dtype.is_decimal():
-        numbers = column.cast(pl.Float64)
-        if numbers.is_infinite().any():
-            raise _wrong(column, numbers.is_infinite(), place, "is not a finite number")
-        return numbers.fill_null(np.nan).to_numpy()
+        return _floats(column.cast(pl.Float64))
     if column.dtype.is_integer() or column.dtype == pl.Null:
-        whole = column.cast(pl.Int64, strict=False)
-        if whole.null_count() != column.null_count():
-            raise _wrong(
-                column, whole.is_null() & column.is_not_null(), place, "does not fit in a signed 64-bit integer"
-            )
-        return _whole(whole)
+        numbers = column.cast(pl.Int64, strict=False)
+        wide = numbers.is_null() & column.is_not_null()
+        rule = "does not fit in a signed 64-bit integer"
+        return Column(_whole(numbers), wide if wide.any() else None, rule)
     raise RecveilError(
         f"{source}: {column.name} holds {type(column.dtype).__name__}; times are numbers, dates or ISO text"
     )
 
 
-def _times_of_text(column: pl.Series, place: Place) -> NDArray[Any]:
+def _times_of_text(column: pl.Series) -> Column:
     text = column.str.strip_chars()
     text = text.set(text == "", None)
-    numbers = text.cast(pl.Float64, strict=False)
-    known = text.drop_nulls()
-    if known.is_empty() or text.cast(pl.Int64, strict=False).null_count() == text.null_count():
-        return _whole(text.cast(pl.Int64))
-    if known.head(1).cast(pl.Float64, strict=False).null_count() == 0:
-        wrong = numbers.is_null() & text.is_not_null()
-        if wrong.any():
-            raise _wrong(column, wrong, place, "is not a number, as the times before it are")
-        return times(numbers.alias(column.name), place, "")
+    numbers = text.cast(pl.Int64, strict=False)
+    if numbers.null_count() == text.null_count():
+        return Column(_whole(numbers))
+    rest = text.set(numbers.is_not_null(), None)
+    fractions = rest.cast(pl.Float64, strict=False)
+    moments = _dates(rest.set(fractions.is_not_null(), None))
+    neither = rest.is_not_null() & fractions.is_null() & moments.is_null()
+    seconds = pl.Series(_seconds(moments)) if moments.null_count() < len(moments) else None
+    if fractions.null_count() == len(fractions) and seconds is not None and seconds.dtype == pl.Int64:
+        found = Column(_whole(numbers.zip_with(numbers.is_not_null(), seconds.set(seconds == NO_TIME, None))))
+    else:
+        floats = numbers.cast(pl.Float64).zip_with(numbers.is_not_null(), fractions)
+        if seconds is not None:
+            floats = floats.zip_with(moments.is_null(), seconds.cast(pl.Float64))
+        found = _floats(floats)
+    if neither.any():
+        faulty = neither if found.broken is None else neither | found.broken
+        return Column(found.values, faulty, "is neither a number nor a date such as 2019-12-31 23:59:59")
+    return found
+
+
+def _dates(text: pl.Series) -> pl.Series:
     text = text.str.replace("T", " ", literal=True)
-    found = pl.Series(column.name, [None] * len(text), dtype=pl.Datetime("us"))
+    found = pl.Series(text.name, [None] * len(text), dtype=pl.Datetime("us"))
     for form in ISO:
         if found.null_count() == text.null_count():
             break
         parsed = text.set(found.is_not_null(), None).str.to_datetime(form, strict=False, time_unit="us")
         found = found.zip_with(found.is_not_null(), parsed.dt.replace_time_zone(None))
-    wrong = found.is_null() & text.is_not_null()
-    if wrong.any():
-        raise _wrong(column, wrong, place, "is neither a number nor a date such as 2019-12-31 23:59:59")
-    return _seconds(found)
+    return found
+
+
+def _floats(numbers: pl.Series) -> Column:
+    infinite = numbers.is_infinite().fill_null(False)
+    return Column(numbers.fill_null(np.nan).to_numpy(), infinite if infinite.any() else None, "is not a finite number")
 
 
 def _seconds(column: pl.Series) -> NDArray[Any]:
@@ -137,13 +198,18 @@ def _whole(column: pl.Series) -> NDArray[np.int64]:
     return column.fill_null(NO_TIME).to_numpy() if column.null_count() else column.to_numpy()
 
 
-def _unrolled(raw: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, Place]:
-    """One row per element of the lists in `item`; `time` is its position among the clicks of its user."""
+def _unrolled(raw: pl.DataFrame, place: Place, broken: Broken) -> tuple[pl.DataFrame, Place]:
+    """One row per element of the lists in `item`; `time` is its position among the clicks of its user.
+
+    Whoever has an empty list has one row without an item where that will be dropped, else none.
+    """
     lists = raw.with_columns(pl.col("item").cast(pl.List(raw["item"].dtype.inner)))  # type: ignore[attr-defined]
-    lists = lists.with_row_index("row").filter(pl.col("item").list.len() > 0)
+    lists = lists.with_row_index("row")
+    if broken == "refuse":
+        lists = lists.filter(pl.col("item").list.len() > 0)
     flat = lists.explode("item")
     if lists["user"].n_unique() == lists.height:
-        lengths = lists["item"].list.len().to_numpy()
+        lengths = lists["item"].list.len().fill_null(0).clip(1).cast(pl.Int64).to_numpy()
         starts = np.repeat(np.cumsum(lengths, dtype=np.int64) - lengths, lengths)
         position = pl.Series("time", np.arange(flat.height) - starts)
     else:
@@ -156,6 +222,9 @@ def _wrong(column: pl.Series, mask: pl.Series, place: Place, rule: str) -> Recve
     row = _first(mask)
     if column[row] is None or column[row] == "":
         return RecveilError(f"{place(row)}: {column.name} is empty")
+    if column.name in IDS and (column[row] in NAN or column[row] != column[row]):
+        remedy = f"declare {column.name}=text if it is a name"
+        return RecveilError(f"{place(row)}: {column.name} is {column[row]}, a missing value; {remedy}")
     return RecveilError(f"{place(row)}: {column.name} {show(column[row])} {rule}")
 
 

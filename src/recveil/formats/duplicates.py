@@ -39,7 +39,8 @@ def deduplicate(data: Interactions, keep: Keep = "last") -> Interactions:
         raise RecveilError(f"{len(repeated):,} of {len(data):,} rows repeat the {what} of another row")
     rows = np.flatnonzero(_among(keys, np.unique(repeated)))
     keys = keys[rows]
-    order = np.lexsort([rows, *([] if data.time is None else [data.time[rows]]), keys])
+    moments = data.moments
+    order = np.lexsort([rows, *([] if moments is None else [moments[rows]]), keys])
     differs = np.diff(keys[order]) != 0
     best = np.append(True, differs) if keep == "first" else np.append(differs, True)
     kept = np.ones(len(data), dtype=bool)

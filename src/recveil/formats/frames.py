@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recveil.data import Interactions, from_ids
+from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.formats.checking import ids, interactions, ratings
+from recveil.formats.checking import Broken, Raw, Types, interactions
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.reading import select
 from recveil.formats.roles import assign
@@ -19,7 +19,13 @@ from recveil.formats.sources import first_line, one_line
 FRAME, MATRIX = "the frame", "the matrix"
 
 
-def from_frame(frame: Any, columns: Mapping[str, str] | None = None, duplicates: Keep = "last") -> Interactions:
+def from_frame(
+    frame: Any,
+    columns: Mapping[str, str] | None = None,
+    duplicates: Keep = "last",
+    types: Types | None = None,
+    broken: Broken = "refuse",
+) -> Interactions:
     """Interactions from a polars, pandas or pyarrow table; the arguments are those of `read`."""
     with one_line(FRAME):
         if isinstance(frame, pl.LazyFrame):
@@ -31,8 +37,9 @@ def from_frame(frame: Any, columns: Mapping[str, str] | None = None, duplicates:
         except TypeError as fault:
             raise RecveilError(f"{FRAME}: cannot be read: {first_line(fault)}") from None
         roles = assign(table.columns, columns, FRAME)
-        raw = select(table, table.columns, roles)
-        data = interactions(raw, lambda row: f"{FRAME}, row {row + 1}", FRAME, roles.unit)
+        chosen = select(table, table.columns, roles)
+        raw = Raw(chosen, lambda row: f"{FRAME}, row {row + 1}", roles.unit)
+        data = interactions(raw, FRAME, types, broken)
     return deduplicate(data, duplicates)
 
 
@@ -52,14 +59,12 @@ def from_csr(
         entries = matrix.tocsr().tocoo()
         user = _named("user", users, entries.row, entries.shape[0])
         item = _named("item", items, entries.col, entries.shape[1])
-        if not len(user):
-            raise RecveilError(f"{MATRIX}: no rows")
+        frame = pl.DataFrame([user, item, *([] if binary else [pl.Series("rating", entries.data)])])
 
         def place(entry: int) -> str:
             return f"{MATRIX}, row {entries.row[entry]}, column {entries.col[entry]}"
 
-        values = None if binary else ratings(pl.Series("rating", entries.data), place, MATRIX)
-        data = from_ids(ids(user, place, MATRIX), ids(item, place, MATRIX), values)
+        data = interactions(Raw(frame, place, "user"), MATRIX)
     return deduplicate(data, duplicates)
 
 

@@ -10,14 +10,13 @@ from typing import BinaryIO
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import Place
-from recveil.formats.roles import Roles
+from recveil.formats.checking import IDS, Broken, Raw
 from recveil.formats.sources import Source
 
 BREAKS = "[\t,\r\n]"
 
 
-def read_itemsets(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+def read_itemsets(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """Who has which item; ids that are all whole numbers become integers."""
     if mapping:
         raise RecveilError(f"{source.name}: a file of itemsets has no column names to map")
@@ -30,7 +29,7 @@ def read_itemsets(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl
         user, tab, items = line.rstrip("\r\n").partition("\t")
         if not tab:
             raise RecveilError(f"{source.name}, line {n}: no tab between the user and the items")
-        if not items.strip():
+        if not items.strip() and broken == "refuse":
             raise RecveilError(f"{source.name}, line {n}: user {user[:40]!r} has an empty profile")
         users.append(user.strip())
         profiles.append([item.strip() for item in items.split(",")])
@@ -41,10 +40,9 @@ def read_itemsets(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl
     def place(row: int) -> str:
         return f"{source.name}, line {lines[bisect_right(starts, row) - 1]}"
 
-    roles = Roles({"user": [0], "item": [1]}, "user")
-    if not users:
+    if not users and broken == "refuse":
         raise RecveilError(f"{source.name}: the file is empty")
-    return pl.DataFrame([_whole(column) for column in frame.explode("item")]), place, roles
+    return Raw(frame.explode("item"), place, "user", frozenset(IDS))
 
 
 def put_itemsets(frame: pl.DataFrame, file: BinaryIO, name: str) -> None:
@@ -64,9 +62,3 @@ def put_itemsets(frame: pl.DataFrame, file: BinaryIO, name: str) -> None:
         .agg(pl.col("item").cast(pl.String).str.join(","))
     )
     file.write("".join(f"{user}\t{items}\n" for user, items in lines.iter_rows()).encode())
-
-
-def _whole(column: pl.Series) -> pl.Series:
-    """As integers, where each of them can be written back as it stood."""
-    numbers = column.cast(pl.Int64, strict=False)
-    return numbers if not numbers.null_count() and (numbers.cast(pl.String) == column).all() else column

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.formats.checking import Place, date_text, interactions
+from recveil.formats.checking import IDS, Broken, Raw, Types, date_text, interactions
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.itemsets import read_itemsets
 from recveil.formats.roles import Roles, assign
@@ -24,19 +24,24 @@ from recveil.formats.text import read_text
 
 
 def read(
-    path: str | os.PathLike[str], columns: Mapping[str, str] | None = None, duplicates: Keep = "last"
+    path: str | os.PathLike[str],
+    columns: Mapping[str, str] | None = None,
+    duplicates: Keep = "last",
+    types: Types | None = None,
+    broken: Broken = "refuse",
 ) -> Interactions:
     """Interactions from a file.
 
     `columns` maps roles (user, item, rating, time, tag) to column names; the obvious names need no mapping. A column
     of lists gives each element as a click of that row's user or session, its position as the time; other columns
-    are then ignored. `duplicates`: see `deduplicate`. Dates become seconds since 1970.
+    are then ignored. `duplicates`: see `deduplicate`. Dates become seconds since 1970. `types` declares ids to be "int"
+    or "text", where the file does not: csv and its like and jsonl do not, parquet does. `broken`: whether a row that is
+    no interaction is refused by its line, or dropped, whereupon an empty file is one of no rows.
     """
-    source = find(path)
+    source = find(path, empty=broken == "drop")
     how = {"parquet": _read_parquet, "jsonl": _read_jsonl, "itemsets": read_itemsets}.get(source.kind, read_text)
     with one_line(source.name):
-        raw, place, roles = how(source, columns)
-        data = interactions(raw, place, source.name, roles.unit)
+        data = interactions(how(source, columns, broken), source.name, types, broken)
     try:
         return deduplicate(data, duplicates)
     except RecveilError as fault:
@@ -49,7 +54,7 @@ def select(frame: pl.DataFrame, names: list[str], roles: Roles) -> pl.DataFrame:
     return frame.select(**{role: p[0] if len(p) == 1 else date_text(p) for role, p in parts.items()})
 
 
-def _read_parquet(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+def _read_parquet(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:  # noqa: ARG001
     # Arrow, because a damaged file can abort the process in polars; one thread, because it can in Arrow's pool.
     try:
         with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
@@ -61,26 +66,40 @@ def _read_parquet(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl
     except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
         raise RecveilError(f"{source.name}: not a sound parquet file: {first_line(fault)}") from None
     frame = pl.DataFrame(table)
-    return select(frame, names, roles), lambda row: f"{source.name}, row {row + 1}", roles
+    return Raw(select(frame, names, roles), lambda row: f"{source.name}, row {row + 1}", roles.unit)
 
 
-def _read_jsonl(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+def _read_jsonl(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+    """Every value by its text: none changes how another is read. The keys of the first object are the header."""
     content = source.read().removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
+    first = next((text for _, text in _objects(source)), None)
+    if first is None and (broken == "refuse" or not mapping):
         raise RecveilError(f"{source.name}: the file is empty")
+    if first is None:
+        header: dict[str, Any] = dict.fromkeys((mapping or {}).values(), "")
+    elif problem := _unlike_json(first):
+        raise RecveilError(f"{source.name}, line {next(_objects(source))[0]}: {problem}")
+    else:
+        header = json.loads(first)
+    roles = assign(list(header), mapping, source.name)
+    wanted = {list(header)[n]: header[list(header)[n]] for where in roles.columns.values() for n in where}
+    for name, value in wanted.items():
+        if any(isinstance(part, list | dict) for part in (value if isinstance(value, list) else [value])):
+            kind = "List" if isinstance(value, list) else "Struct"
+            raise RecveilError(f"{source.name}: {name} holds {kind}; ids are integers or text")
+    schema = {name: pl.List(pl.String) if isinstance(value, list) else pl.String for name, value in wanted.items()}
     try:
-        frame = pl.read_ndjson(BytesIO(content), infer_schema_length=None)
+        frame = pl.read_ndjson(BytesIO(content), schema=schema) if first else pl.DataFrame(schema=schema)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as fault:
         for line, text in _objects(source):
             if problem := _unlike_json(text):
                 raise RecveilError(f"{source.name}, line {line}: {problem}") from None
         raise RecveilError(f"{source.name}: cannot be read: {first_line(fault)}") from None
-    roles = assign(frame.columns, mapping, source.name)
 
     def place(row: int) -> str:
         return f"{source.name}, line {next(islice(_objects(source), row, None))[0]}"
 
-    return select(frame, frame.columns, roles), place, roles
+    return Raw(select(frame, list(header), roles), place, roles.unit, frozenset(IDS))
 
 
 def _objects(source: Source) -> Iterator[tuple[int, str]]:

@@ -48,6 +48,19 @@ def parse_columns(text: str) -> dict[str, str]:
     return mapping
 
 
+def parse_types(text: str) -> dict[str, Literal["int", "text"]]:
+    """The types of ids written as "item=int,user=text"."""
+    types: dict[str, Literal["int", "text"]] = {}
+    for part in text.split(","):
+        role, _, kind = (piece.strip() for piece in part.partition("="))
+        if role not in ("user", "item", "tag") or role in types:
+            raise RecveilError(f"types: {part.strip()!r} is not role=type of user, item or tag, as in item=int")
+        if kind not in ("int", "text"):
+            raise unknown("type of ids", kind, ("int", "text"))
+        types[role] = "int" if kind == "int" else "text"
+    return types
+
+
 def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Roles:
     """The roles of a table's columns; an error names `source`."""
     mapping = mapping or {}

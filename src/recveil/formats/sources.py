@@ -29,6 +29,7 @@ KINDS = {
     "dat": "dat",
     "data": "data",
 }
+HEADLESS = ("data", "itemsets", "jsonl")  # a file of nobody has nothing in it
 PACKED = {"gz": "gzip", "zst": "zstd"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -59,8 +60,8 @@ class Source:
                     raise RecveilError(f"{self.name}, line {n}: not UTF-8 text") from None
 
 
-def find(path: str | os.PathLike[str]) -> Source:
-    """The file at `path`, of a kind that its ending tells, unpacked if it is .gz or .zst."""
+def find(path: str | os.PathLike[str], empty: bool = False) -> Source:
+    """The file at `path`, of a kind that its ending tells, unpacked if it is .gz or .zst; `empty` if it may be so."""
     name = os.fspath(path)
     with one_line(name):
         place = Path(name)
@@ -75,14 +76,15 @@ def find(path: str | os.PathLike[str]) -> Source:
             *_, ending = place.name.lower().split(".")[:-1] or [""]
         if ending not in KINDS or "." not in place.name:
             raise RecveilError(f"{name}: {unknown('format', ending, KINDS)}")
-        if mode.st_size == 0:
+        may_be_empty = empty and KINDS[ending] in HEADLESS
+        if mode.st_size == 0 and not may_be_empty:
             raise RecveilError(f"{name}: the file is empty")
         source = Source(name, place.absolute(), KINDS[ending])
         with source.open() as file:
             head = file.read(4)
         packing = packing or next((how for magic, how in MAGIC.items() if head.startswith(magic)), None)
         if packing:
-            source = Source(name, source.path, source.kind, _unpacked(source, packing))
+            source = Source(name, source.path, source.kind, _unpacked(source, packing, may_be_empty))
         return source
 
 
@@ -108,13 +110,13 @@ def first_line(fault: BaseException) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in lines[0][:200])
 
 
-def _unpacked(source: Source, packing: str) -> bytes:
+def _unpacked(source: Source, packing: str, may_be_empty: bool) -> bytes:
     try:
         with source.open() as file, pa.input_stream(file, compression=packing) as stream:
             content: bytes = stream.read()
     except OSError as fault:
         how = "truncated" if "Truncated" in str(fault) else "damaged, or not"
         raise RecveilError(f"{source.name}: {how} {packing} data") from None
-    if not content:
+    if not content and not may_be_empty:
         raise RecveilError(f"{source.name}: the file is empty")
     return content

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import Place, date_text, show
+from recveil.formats.checking import Broken, Raw, date_text, show
 from recveil.formats.roles import Role, Roles, assign
 from recveil.formats.sources import Source, first_line
 
@@ -33,26 +33,26 @@ class Layout:
     quotes: bool
     skip: int  # lines before the first row
 
-    def reader(self, lines: Iterator[str], numbers: bool = False) -> Any:
-        """Python's csv reader; with `numbers` only quoted fields are text, the others become floats."""
+    def reader(self, lines: Iterator[str]) -> Any:
+        """Python's csv reader."""
         return csv.reader(
             lines,
             delimiter=self.separator,
-            quoting=csv.QUOTE_NONE if not self.quotes else csv.QUOTE_NONNUMERIC if numbers else csv.QUOTE_MINIMAL,
+            quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE,
             strict=True,
         )
 
 
-def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.DataFrame, Place, Roles]:
+def read_text(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """The columns that play a role, under the names of their roles; and where each row stands."""
-    source, layout = _recognise(source)
+    source, layout = _recognise(source, broken)
     roles = assign(layout.names, mapping, source.name)
     try:
         first = next(_records(source, layout), None)
-        if first is None:
+        if first is None and broken == "refuse":
             raise RecveilError(f"{source.name}: no rows, only a header")
-        kinds = _kinds(roles, first[1])
-        frame = _typed(source, layout, roles, kinds)
+        kinds = _kinds(roles, first[1] if first else [])
+        frame = _typed(source, layout, roles, kinds) if first else _empty(roles)
         if frame is None:
             frame = _plain(source, layout, roles, kinds)
     except (pl.exceptions.PolarsError, csv.Error) as fault:
@@ -64,7 +64,11 @@ def read_text(source: Source, mapping: Mapping[str, str] | None) -> tuple[pl.Dat
         except (csv.Error, RecveilError, StopIteration):
             return f"{source.name}, row {row + 1}"
 
-    return frame, place, roles
+    return Raw(frame, place, roles.unit, frozenset(IDS))
+
+
+def _empty(roles: Roles) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
 
 def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
@@ -76,8 +80,10 @@ def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 
-def _recognise(source: Source) -> tuple[Source, Layout]:
+def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layout]:
     line = next((line.strip("\r\n") for line in source.lines() if line.strip()), None)
+    if line is None and source.kind == "data" and broken == "drop":
+        return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
     if line is None:
         raise RecveilError(f"{source.name}: the file is empty")
     if source.kind == "dat" and DOUBLE_COLON in line:
@@ -166,17 +172,16 @@ def _idle_signs(source: Source, layout: Layout) -> bool:
 
 
 def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
-    """The careful way: ids as text, of which those columns become integers that lose nothing by it."""
-    ids = {role: roles.columns[role][0] for role in IDS if role in roles.columns}
+    """The careful way: ids as text."""
+    ids = [roles.columns[role][0] for role in IDS if role in roles.columns]
     try:
-        frame = _scan(source, layout, roles, {n: kind for n, kind in kinds.items() if n not in ids.values()})
+        frame = _scan(source, layout, roles, {n: kind for n, kind in kinds.items() if n not in ids})
     except pl.exceptions.PolarsError:
         frame = _scan(source, layout, roles, {})
     if frame["user"].null_count():  # perhaps only blank lines
         reader = layout.reader(islice(source.lines(), layout.skip, None))
         frame = frame.filter(pl.Series([bool(fields) for fields in reader]))
-    quoted = _quoted(source, layout)
-    return frame.with_columns(_integers(frame[role]) for role, position in ids.items() if position not in quoted)
+    return frame
 
 
 def _scan(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
@@ -210,36 +215,6 @@ def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
         elif _number(text):
             kinds[position] = pl.Int64 if digits and role == "time" else pl.Float64
     return kinds
-
-
-def _integers(text: pl.Series) -> pl.Series:
-    for kind in (pl.Int64, pl.UInt64):
-        whole = text.cast(kind, strict=False)
-        if not whole.null_count():
-            return whole if _digits(whole) == text.str.len_bytes().sum() else text
-    return text
-
-
-def _digits(whole: pl.Series) -> int:
-    """Length of all these integers written plainly: as long as their text, unless that has a "+" or idle zeros."""
-    values = whole.to_numpy()
-    low, high = int(values.min()), int(values.max())
-    limits = [values >= 10**n for n in range(1, len(str(high)))]
-    if low < 0:
-        limits += [values <= -(10**n) for n in range(len(str(low)) - 1)]  # the first counts the signs
-    return len(values) + sum(int(np.count_nonzero(limit)) for limit in limits)
-
-
-def _quoted(source: Source, layout: Layout) -> set[int]:
-    """Columns whose first field is quoted under an unquoted header: text, even if it looks like a number."""
-    lines = source.lines()
-    if any('"' in line for line in islice(lines, layout.skip)) or not layout.quotes:
-        return set()
-    try:
-        first = next(fields for fields in layout.reader(lines, numbers=True) if fields)
-    except (ValueError, csv.Error, StopIteration):
-        return set()
-    return {n for n, field in enumerate(first) if isinstance(field, str)}
 
 
 def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:

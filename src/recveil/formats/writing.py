@@ -1,4 +1,7 @@
-"""write(): Interactions into a file that `read` gives back as they were."""
+"""write(): Interactions into a file that `read` gives back as they were.
+
+Csv and .inter do not say that digits are text: whoever reads them declares it.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,9 @@ def write(
     format: Format | None = None,
     *,
     time: Literal["time", "order"] = "time",
+    private: bool = False,
 ) -> None:
-    """Write to `path`, whole or not at all; without `format`, its ending tells.
+    """Write to `path`, whole or not at all; without `format`, its ending tells. `private`: for its owner's eyes alone.
 
     `time` is the name of that column: "order" says that its numbers are ranks, not moments.
     """
@@ -50,10 +54,10 @@ def write(
         frame = frame.with_columns(time=pl.Series(data.time))  # NaN in text, so that the column stays one of floats
     if data.time is not None:
         frame = frame.rename({"time": time})
-    write_frame(frame, name, form)
+    write_frame(frame, name, form, private)
 
 
-def write_frame(frame: pl.DataFrame, name: str, form: str) -> None:
+def write_frame(frame: pl.DataFrame, name: str, form: str, private: bool = False) -> None:
     """A table into a file, whole or not at all."""
     with one_line(name, "written"):
         target = Path(name)
@@ -61,7 +65,8 @@ def write_frame(frame: pl.DataFrame, name: str, form: str) -> None:
             raise RecveilError(f"{name}: exists and is not a regular file")
         part = target.with_name(f".{target.name}.{token_hex(4)}.part")
         try:
-            with part.open("xb") as file:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+            with os.fdopen(handle, "wb") as file:
                 put_itemsets(frame, file, name) if form == "itemsets" else _put(frame, file, form)
                 file.flush()
                 os.fsync(file.fileno())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
+from recveil.ids import places
 from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.randomness import Source
 
@@ -100,7 +101,7 @@ class Microaggregation(Masking):
 
     def mask(self, chunk: Interactions, plan: Groups, source: Source) -> Masked:
         people = np.unique(chunk.user)
-        group = plan.group[plan.users.search_sorted(chunk.users.gather(people)).to_numpy()]
+        group = plan.group[places(chunk.users.gather(people), plan.users)]
         starts = plan.profiles.starts("user")
         length = np.diff(starts)[group]
         rows = np.repeat(starts[group] - np.cumsum(length) + length, length) + np.arange(length.sum())

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.errors import RecveilError
+from recveil.ids import union
 from recveil.intervals import bootstrap_mean, paired_ratio
 from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.recommenders.folkrank import FolkRank
@@ -45,7 +45,7 @@ def tags(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
         raise LeftOutError(NO_TEST_PEOPLE)
     if trial.released.tags is None:
         raise LeftOutError("the release has no tags, so nothing can be learned of them")
-    names = pl.concat([train.tags, trial.released.tags, people.tags]).unique().sort()
+    names = union(train.tags, trial.released.tags, people.tags)
     query, test = leave_one_post_out(distinct(people.over_tags(names)), rng)
     wanted, own = posts(test), tables(query)
     if not len(wanted):

@@ -21,8 +21,9 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.data import NO_TIME, By, Interactions, code, from_ids
+from recveil.data import NO_TIME, By, Interactions, from_ids
 from recveil.formats.duplicates import Keep, deduplicate
+from recveil.ids import code, places, plain, ranked
 from recveil.mechanism import Masked
 from recveil.randomness import Source
 
@@ -47,10 +48,14 @@ class Layout:
     unit: Literal["user", "session"]
     duplicates: Keep
     timed: bool = True  # False: times serve to settle repeats, and are dropped then
+    untyped: frozenset[str] = frozenset()  # roles of ids whose type nobody declared
 
     def interactions(self, frame: pl.DataFrame) -> Interactions:
-        """A chunk in its canonical order."""
-        made = interactions(frame, self.unit).over_items(self.items)
+        """A chunk in its canonical order; a row without an item is no row, but its user is there."""
+        rows = frame.filter(pl.col("item").is_not_null()) if frame["item"].null_count() else frame
+        made = interactions(rows, self.unit).over_items(self.items)
+        if rows.height < frame.height:
+            made = made.over_users(ranked(plain(frame["user"].unique())))
         if self.tags is not None and made.tags is not None:
             made = replace(made, tag=_recoded(made.tag, made.tags, self.tags), tags=self.tags)
         if made.time is None and made.kind in ("clicks", "sessions"):
@@ -108,7 +113,9 @@ def total(
     few = some.repartition(4, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
     rows = few.sortWithinPartitions("part", "piece").toLocalIterator()
     batches = (pa.RecordBatch.from_pylist([row.asDict()], schema=_COUNTS) for row in rows)
-    return reduce(add, _unpacked(batches))
+    counts = _unpacked(batches)
+    first = next(counts, None)
+    return count(_nobody(data)) if first is None else reduce(add, counts, first)
 
 
 def rewrite(
@@ -117,13 +124,15 @@ def rewrite(
     by: By,
     tokens: Tokens,
     dense: bool = False,
+    everyone: bool = False,
 ) -> DataFrame:
-    """Every chunk masked: rows with the token and the original id (origin) of their user.
+    """Every chunk masked: rows with the token and the original id (origin) of their user; with `everyone` also chunks
+    of people who have no rows.
 
     A row with `notes` is no row of the release: it carries the notes of a chunk.
     """
     groups = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else CHUNK_ROWS
-    return each(data, mask, by, lambda masked: masked_frame(masked, tokens), groups)
+    return each(data, mask, by, lambda masked: masked_frame(masked, tokens), groups, everyone)
 
 
 def each(
@@ -132,14 +141,15 @@ def each(
     by: By,
     rows: Callable[[Any], pl.DataFrame] = lambda made: made,
     groups: int | None = None,
+    everyone: bool = False,
 ) -> DataFrame:
-    """The `rows` of what `make` makes of every chunk."""
+    """The `rows` of what `make` makes of every chunk that has any; of all chunks with `everyone`."""
     step, layout = shared(data.frame, make), shared(data.frame, data.layout)
     schema = rows(make(_one(data, by))).to_arrow().schema
 
     def made(batches: Batches) -> Batches:
         for chunk in chunks(batches, layout.value, by, CHUNK_ROWS, groups):
-            if len(chunk):
+            if len(chunk) or (everyone and chunk.n_users):
                 yield from arrow(rows(step.value(chunk)), schema)
 
     return gathered(data.frame, by).mapInArrow(made, spark_schema(schema))
@@ -217,7 +227,12 @@ def spark_schema(schema: pa.Schema) -> Any:
 
 def _one(data: Table, by: By) -> Interactions:
     """A chunk of one user, to see on the driver what a step gives."""
-    return data.specimen.take_users(np.arange(1)).canonical().grouped(by)
+    return data.specimen.take_users(np.arange(min(1, data.specimen.n_users))).canonical().grouped(by)
+
+
+def _nobody(data: Table) -> Interactions:
+    """A chunk of nobody, whose counts are zero."""
+    return data.specimen.take(np.zeros(0, dtype=np.int64))
 
 
 def shared(frame: DataFrame, value: Any) -> Any:
@@ -239,7 +254,7 @@ def _split(frame: pl.DataFrame, by: str, groups: int | None) -> Iterator[pl.Data
 
 
 def _recoded(tag: Any, tags: pl.Series, over: pl.Series) -> Any:
-    return over.search_sorted(tags).to_numpy().astype(np.int32)[tag]
+    return places(tags, over)[tag]
 
 
 _COUNTS = pa.schema([("part", pa.int64()), ("piece", pa.int32()), ("counts", pa.binary())])

@@ -72,6 +72,11 @@ class Lake:
         with _faults():
             self._files.delete(self._path, True)
 
+    def close_to_others(self) -> None:
+        with _faults():
+            permission = self.spark.sparkContext._jvm.org.apache.hadoop.fs.permission.FsPermission
+            self._files.setPermission(self._path, permission("700"))
+
     def settle(self) -> None:
         """Closed files are."""
 

@@ -5,6 +5,7 @@ What lands on the driver: the ids of items and tags, the extremes of every item,
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,37 +15,46 @@ import numpy as np
 import polars as pl
 
 from recveil.desk.bundle import check_stated, data_files, placed
+from recveil.desk.catalogue import listed
 from recveil.desk.places import Place
 from recveil.errors import RecveilError, unknown
+from recveil.formats.checking import IDS, Broken
 from recveil.formats.duplicates import KEEP, Keep
-from recveil.formats.roles import assign, parse_columns
+from recveil.formats.roles import assign, parse_columns, parse_types
 from recveil.formats.sources import KINDS
+from recveil.ids import as_type, plain, ranked
+from recveil.spark.checking import Wanted, checked
 from recveil.spark.chunks import Batches, Layout, Table, arrow, spark_schema
 from recveil.spark.lake import literal
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 MOST_IDS = 5_000_000  # items, or tags, that the driver and every executor hold
 BUSIEST = 1000
 BLOCKS = 20  # of a generated world that a task makes at once: about 750,000 rows
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_FLOATS = ("float", "double")
-_ID = r"^(0|-?[1-9][0-9]{0,18})$"
-_WHOLE = r"^\s*[+-]?[0-9]{1,19}\s*$"
-_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 
 
-def read_table(spark: Any, data: str, columns: str | None = None, duplicates: str = "last") -> Table:
+def read_table(
+    spark: Any,
+    data: str,
+    columns: str | None = None,
+    duplicates: str = "last",
+    types: str | None = None,
+    broken: Broken = "refuse",
+) -> Table:
     """The rows of DATA with ids, ratings and times as `recveil.read` would give them, but for their order."""
     if duplicates not in KEEP:
         raise unknown("treatment of duplicates", duplicates, KEEP)
-    raw, text = _load(spark, data)
-    roles = assign(raw.columns, parse_columns(columns) if columns else None, data)
+    mapping, declared = parse_columns(columns) if columns else None, parse_types(types) if types else {}
+    raw, text = _load(spark, data, mapping)
+    roles = assign(raw.columns, mapping, data)
     if len(roles.columns.get("time", [0])) > 1:
         raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
     frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
-    return table(_typed(_unrolled(frame, data), text, data), roles.unit, duplicates, data)
+    rows = checked(_unrolled(frame, data, broken), Wanted(text, declared, broken), data)
+    untyped = frozenset(role for role in IDS if text and role in frame.columns and role not in declared)
+    return table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped)
 
 
 def released_rows(spark: Any, bundle: Place, manifest: dict[str, Any]) -> DataFrame:
@@ -70,23 +80,35 @@ def check_counts(bundle: Any, manifest: dict[str, Any]) -> None:
     check_stated(bundle, manifest, *found)
 
 
-def table(frame: DataFrame, unit: Any = "user", duplicates: Keep = "last", name: str = "the table") -> Table:
-    """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag."""
+def table(
+    frame: DataFrame,
+    unit: Any = "user",
+    duplicates: Keep = "last",
+    name: str = "the table",
+    empty: bool = False,
+    untyped: frozenset[str] = frozenset(),
+) -> Table:
+    """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag; perhaps `empty`.
+
+    A row without an item is no row: it says that its user is there.
+    """
     from pyspark.sql import functions as fn
+
+    everyone, frame = frame, frame.where("item is not null")
 
     numbers = [name for name in ("rating", "time") if name in frame.columns]
     ends = [end(name).alias(f"{end.__name__} {name}") for name in numbers for end in (fn.min, fn.max)]
     found = pl.DataFrame(frame.groupBy("item").agg(fn.count("*"), *ends).limit(MOST_IDS + 1).toArrow())
-    if not found.height:
+    if not found.height and not empty:
         raise RecveilError(f"{name}: no rows")
     tags = frame.select("tag").distinct().limit(MOST_IDS + 1).toArrow()["tag"] if "tag" in frame.columns else None
     for what, n in (("items", found.height), ("tags", 0 if tags is None else len(tags))):
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
-    words = None if tags is None else pl.Series(tags).sort()
-    layout = Layout(found["item"].sort(), words, unit, duplicates)
+    words = None if tags is None else ranked(plain(pl.Series(tags)))
+    layout = Layout(ranked(plain(found["item"])), words, unit, duplicates, untyped=untyped)
     specimen = replace(layout, duplicates="all").interactions(_specimen(frame, found, words))
-    return Table(frame, layout, specimen)
+    return Table(everyone, layout, specimen)
 
 
 def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> pl.DataFrame:
@@ -98,12 +120,16 @@ def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> 
 
     busiest = frame.groupBy("user").count().orderBy(fn.desc("count"), "user").limit(2).select("user")
     people = pl.DataFrame(busiest.toArrow())["user"]
+    if not len(people):
+        return pl.DataFrame(frame.limit(0).toArrow())
     # A join, since a query that names her would stand in the logs of the cluster.
     rows = frame.join(fn.broadcast(busiest.limit(1)), "user", "left_semi").select(*frame.columns).limit(BUSIEST)
     hers = pl.DataFrame(rows.toArrow())
     some = [hers]
     for n, end in enumerate(("min", "max")):
-        nobody = pl.Series(-1 - n - 2 * np.arange(found.height)).cast(people.dtype)
+        nobody = pl.Series(-1 - n - 2 * np.arange(found.height)).cast(
+            people.dtype
+        )  # whole numbers, and so before texts
         made = {"user": nobody if len(people) > 1 else pl.repeat(people[0], found.height, eager=True)}
         made |= {name: found[f"{end} {name}"] for name in ("rating", "time") if name in hers.columns}
         if tags is not None:
@@ -112,17 +138,23 @@ def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> 
     return pl.concat(some).unique()
 
 
-def over_catalogue(data: Table, catalogue: pl.Series) -> Table:
-    """The rows whose items stand in the public catalogue, coded over all of it."""
+def over_catalogue(data: Table, catalogue: pl.Series, everyone: bool = False) -> Table:
+    """The rows whose items stand in the public catalogue, coded over all of it, in its type and order.
+
+    `everyone`: people stay whose items it lacks, with nothing; chunks leave their rows out.
+    """
     from pyspark.sql import functions as fn
 
-    items = catalogue.cast(data.layout.items.dtype, strict=False).drop_nulls().unique().sort().alias("item")
+    items = listed(catalogue).alias("item")
+    layout = replace(data.layout, items=items, untyped=data.layout.untyped - {"item"})
     specimen = data.specimen.over_items(items)
-    if not len(specimen):
-        raise RecveilError("no item of the data stands in the catalogue")
-    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": items}).to_arrow())
+    if everyone:
+        return Table(data.frame, layout, specimen)
+    text = dict(data.frame.dtypes)["item"] == "string"
+    ids = as_type(items, pl.String if text else pl.Int64).drop_nulls().alias("item")
+    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": ids}).to_arrow())
     frame = data.frame.join(fn.broadcast(known), "item", "left_semi").select(*data.frame.columns)
-    return Table(frame, replace(data.layout, items=items), specimen)
+    return Table(frame, layout, specimen)
 
 
 def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
@@ -141,7 +173,7 @@ def here(path: str) -> str:
     return literal(f"file://{Path(path).absolute()}") if Path(path).exists() else path
 
 
-def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
+def _load(spark: Any, data: str, mapping: dict[str, str] | None) -> tuple[DataFrame, bool]:
     """The DataFrame, and whether it is text, in which the type of a column has still to be found."""
     if data.startswith("sample:"):
         return sample_frame(spark, data.removeprefix("sample:")), False
@@ -151,7 +183,7 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
     if kind in ("csv", "tsv"):
         return spark.read.csv(data, header=True, sep="," if kind == "csv" else "\t", escape='"'), True
     if kind == "jsonl":
-        return spark.read.json(data), False
+        return _json(spark, data, mapping), True
     if kind == "parquet" or "/" in data:
         return spark.read.parquet(data), False
     if kind is not None:
@@ -159,6 +191,20 @@ def _load(spark: Any, data: str) -> tuple[DataFrame, bool]:
             f"{data}: Spark reads parquet, csv, tsv, jsonl and tables, not .{ending}; release it locally"
         )
     return spark.table(data), False
+
+
+def _json(spark: Any, data: str, mapping: dict[str, str] | None) -> DataFrame:
+    """Every value by its text, as locally; the keys of the first object are the header."""
+    first = spark.read.text(data).where("trim(value) != ''").head(1)
+    if not first and not mapping:
+        raise RecveilError(f"{data}: the file is empty")
+    try:
+        header = json.loads(first[0]["value"].removeprefix("\ufeff")) if first else dict.fromkeys(mapping or {}, "")
+        kinds = {name: "array<string>" if isinstance(value, list) else "string" for name, value in header.items()}
+    except (ValueError, AttributeError):
+        raise RecveilError(f"{data}, line 1: not a JSON object") from None
+    names = (name.replace("`", "``") for name in kinds)
+    return spark.read.json(data, schema=", ".join(f"`{n}` {k}" for n, k in zip(names, kinds.values(), strict=True)))
 
 
 def sample_frame(spark: Any, name: str) -> DataFrame:
@@ -178,110 +224,13 @@ def sample_frame(spark: Any, name: str) -> DataFrame:
     return spark.range(0, parts, 1, parts).mapInArrow(partial(made, schema=schema), spark_schema(schema))
 
 
-def _unrolled(frame: DataFrame, name: str) -> DataFrame:
-    """One row per element of the lists in `item`; `time` is its position."""
+def _unrolled(frame: DataFrame, name: str, broken: Broken) -> DataFrame:
+    """One row per element of the lists in `item`; `time` is its position. An empty list is a row without an item."""
     from pyspark.sql import functions as fn
 
     if not dict(frame.dtypes)["item"].startswith("array"):
         return frame
-    if frame.groupBy("user").count().where("count > 1").head(1):
+    if broken == "refuse" and frame.groupBy("user").count().where("count > 1").head(1):
         raise RecveilError(f"{name}: a user has several lists, and Spark does not know which came first")
-    return frame.select("user", fn.posexplode("item").alias("time", "item")).select("user", "item", "time")
-
-
-def _typed(frame: DataFrame, text: bool, name: str) -> DataFrame:
-    """Checked columns: ids bigint or string, ratings double, times bigint or double; one pass tells which."""
-    from pyspark.sql import functions as fn
-
-    kinds = dict(frame.dtypes)
-    looks: dict[str, Column] = {"rows": fn.count("*")}
-    for role, kind in kinds.items():
-        column = frame[role]
-        if role in ("user", "item", "tag"):
-            if kind not in (*_INTEGERS, *_FLOATS, "string"):
-                raise RecveilError(f"{name}: {role} holds {kind}; ids are integers or text")
-            looks[f"{role} empty"] = fn.count_if(
-                column.isNull() | (column == "" if kind == "string" else fn.lit(False))
-            )
-            if kind == "string" and text:
-                looks[f"{role} whole"] = fn.bool_and(_parsed(column, "bigint", _ID).isNotNull())
-            if kind in _FLOATS:
-                looks[f"{role} broken"] = fn.count_if((column != fn.round(column)) | (fn.abs(column) >= 2**53))
-        elif role == "rating":
-            number = _parsed(column, "double", _NUMBER) if kind == "string" else column.try_cast("double")
-            looks["rating broken"] = fn.count_if(number.isNull() | fn.isnan(number) | (fn.abs(number) == float("inf")))
-        else:
-            looks |= _looks_of_time(column, kind, name)
-    seen = frame.agg(*(look.alias(key) for key, look in looks.items())).first().asDict()
-    if not seen["rows"]:
-        raise RecveilError(f"{name}: no rows")
-    for key, many in seen.items():
-        role, _, fault = key.partition(" ")
-        if fault == "empty" and many:
-            raise RecveilError(f"{name}: {role} is empty in {many:,} of {seen['rows']:,} rows")
-        if fault == "broken" and many:
-            rule = {"rating": "a finite number", "time": "a number or a date"}.get(
-                role, "an id: a whole number or text"
-            )
-            raise RecveilError(f"{name}: {role} is not {rule} in {many:,} of {seen['rows']:,} rows")
-    made = {}
-    for role, kind in kinds.items():
-        if role == "rating":
-            made[role] = _parsed(frame[role], "double", _NUMBER) if kind == "string" else frame[role].try_cast("double")
-        elif role == "time":
-            made[role] = _time(frame[role], kind, seen)
-        else:
-            whole = kind in (*_INTEGERS, *_FLOATS) or (text and seen[f"{role} whole"])
-            made[role] = frame[role].cast("bigint" if whole else "string")
-    return frame.select(*(column.alias(role) for role, column in made.items()))
-
-
-def _parsed(column: Column, kind: str, pattern: str) -> Column:
-    """Text as a number, null where it is none; Spark's own try_cast is slow where it fails."""
-    from pyspark.sql import functions as fn
-
-    return fn.when(column.rlike(pattern), column.try_cast(kind))
-
-
-def _moment(column: Column) -> Column:
-    from pyspark.sql import functions as fn
-
-    return fn.when(~column.rlike(_NUMBER), fn.try_to_timestamp(column))
-
-
-def _looks_of_time(column: Column, kind: str, name: str) -> dict[str, Column]:
-    from pyspark.sql import functions as fn
-
-    if kind == "string":
-        known = column.isNotNull() & (fn.trim(column) != "")
-        moment = _moment(column)
-        number = _parsed(column, "double", _NUMBER)
-        return {
-            "time whole": fn.bool_and(~known | _parsed(column, "bigint", _WHOLE).isNotNull()),
-            "time number": fn.bool_and(~known | number.isNotNull()),
-            "time broken": fn.count_if(known & number.isNull() & moment.isNull()),
-            "time seconds": fn.bool_and(~known | (fn.unix_micros(moment) % 1_000_000 == 0)),
-        }
-    if kind.startswith("timestamp"):
-        return {
-            "time seconds": fn.bool_and(column.isNull() | (fn.unix_micros(column.cast("timestamp")) % 1_000_000 == 0))
-        }
-    if kind in _FLOATS or kind.startswith("decimal"):
-        return {"time broken": fn.count_if(fn.abs(column) == float("inf"))}
-    if kind not in (*_INTEGERS, "date"):
-        raise RecveilError(f"{name}: time holds {kind}; times are numbers, dates or ISO text")
-    return {}
-
-
-def _time(column: Column, kind: str, seen: dict[str, Any]) -> Column:
-    from pyspark.sql import functions as fn
-
-    if kind == "string" and seen["time number"]:
-        return _parsed(column, "bigint", _WHOLE) if seen["time whole"] else _parsed(column, "double", _NUMBER)
-    if kind in _INTEGERS:
-        return column.cast("bigint")
-    if kind in _FLOATS or kind.startswith("decimal"):
-        return fn.nanvl(column.cast("double"), fn.lit(None))
-    moment = _moment(column) if kind == "string" else column.cast("timestamp")
-    ticks = fn.unix_micros(moment)
-    return (ticks / 1_000_000).cast("bigint") if kind == "date" or seen["time seconds"] else ticks / 1e6
+    explode = fn.posexplode if broken == "refuse" else fn.posexplode_outer
+    return frame.select("user", explode("item").alias("time", "item")).select("user", "item", "time")

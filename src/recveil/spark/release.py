@@ -18,6 +18,7 @@ from recveil.desk.bundle import check_writable, placed, save, save_parts
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.places import Place
 from recveil.desk.release import (
+    SAME_KEY,
     Enter,
     Published,
     Release,
@@ -31,6 +32,7 @@ from recveil.desk.release import (
 )
 from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
+from recveil.ids import keys, whole
 from recveil.mechanism import Masking, Mechanism, Public, Synthesis
 from recveil.randomness import Source, source
 from recveil.spark.chunks import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
@@ -97,9 +99,9 @@ def release_table(
     if given.lists():
         raise RecveilError("on Spark a catalogue lists items alone; leave its tags and users out")
     if given.items is not None:
-        data = over_catalogue(data, given.items)
+        data = over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
     layout, rows = data.layout, data.specimen
-    public = Public(rows.kind, rows.unit, layout.items, layout.tags, given.items is not None)
+    public = Public(rows.kind, rows.unit, layout.items, layout.tags, given.items is not None, untyped=layout.untyped)
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
@@ -107,6 +109,10 @@ def release_table(
         made = drawn(published, chance, time)
         return Made(save(made, out, force=force, licence=licence, sign=sign), published=published)
     assert isinstance(mechanism, Masking)
+    if not len(rows) and not mechanism.everyone:
+        raise RecveilError("there are no rows to release")
+    if mechanism.guarantee(public).status == "proved":
+        _check_keys(data.frame)
     if enter:
         enter(mechanism, promised(mechanism, public, chance.seeded))
     if not mechanism.reads_time and time_rule(time, rows) == "drop":
@@ -114,8 +120,8 @@ def release_table(
     settled, masked = _masked(data, mechanism, chance)
     try:
         release = _release(masked, settled, public, chance.seeded, time)
-        most = PART_BYTES * len(rows) // int(rows.frame().estimated_size())
-        put = partial(_put, masked, release, min(part_rows, most))
+        release = _typed(release, masked, public)
+        put = partial(_put, masked, release, min(part_rows, PART_BYTES // row_bytes(release.data, public)))
         manifest = save_parts(release, out, put, force=force, licence=licence, sign=sign)
         return Made(manifest, _id_map(masked) if keep_map else None)
     finally:
@@ -134,8 +140,8 @@ def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism,
         tokens = chance.derive("tokens").derive(attempt).names
         masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(disk)
         taken = masked.where("notes is null").select("user", "token").distinct().select("token")
-        if dict(data.frame.dtypes)["user"] == "bigint":
-            taken = taken.union(data.frame.select("user").distinct())
+        people = data.frame.select("user").distinct().selectExpr("try_cast(user as bigint) as token")
+        taken = taken.union(people.where("token is not null"))
         if not taken.groupBy("token").count().where("count > 1").head(1):
             return mechanism.settled(plan), masked
         masked.unpersist()
@@ -147,7 +153,8 @@ def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
 
 
 def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens: Tokens) -> DataFrame:
-    return rewrite(data, partial(mechanism.mask, plan=plan, source=chance), mechanism.by, tokens, mechanism.dense)
+    mask = partial(mechanism.mask, plan=plan, source=chance)
+    return rewrite(data, mask, mechanism.by, tokens, mechanism.dense, mechanism.everyone)
 
 
 def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:
@@ -163,6 +170,44 @@ def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bo
     return Release(rows, mechanism, promised(mechanism, public, seeded), kept, seeded, dict(notes))
 
 
+def _typed(release: Release, masked: DataFrame, public: Public) -> Release:
+    """Ids whose type nobody declared as integers, if all that are released are whole numbers; the rows follow later."""
+    rows = release.data
+    for role in public.untyped & {"item", "tag"}:
+        ids: pl.Series | None = getattr(rows, f"{role}s")
+        if ids is not None and ids.dtype == pl.String:
+            found = pl.Series(masked.where("notes is null").select(role).distinct().toArrow()[role])
+            if not whole(found).null_count():
+                vocabulary: dict[str, Any] = {f"{role}s": ids.cast(pl.Int64)}
+                rows = replace(rows, **vocabulary)
+    return replace(release, data=rows)
+
+
+def row_bytes(rows: Interactions, public: Public) -> int:
+    """About how much room a released row takes, by the types of its columns and the public ids alone."""
+    names = {"item": public.items, "tag": public.tags}
+    sizes = [8] * len(rows.frame().columns)
+    for role, kind in rows.frame().schema.items():
+        ids = names.get(role)
+        if kind == pl.String and ids is not None:
+            sizes.append(8 + int(ids.cast(pl.String).str.len_bytes().mean() or 0))  # type: ignore[arg-type]
+    return sum(sizes)
+
+
+def _check_keys(frame: DataFrame) -> None:
+    """Raise where two people, in whichever chunks, would get the same randomness."""
+    people = frame.select("user").distinct()
+    if dict(people.dtypes)["user"] != "string":
+        return
+
+    def keyed(batches: Batches) -> Batches:
+        for batch in batches:
+            yield from arrow(pl.DataFrame({"key": keys(pl.Series(batch["user"])).view("i8")}))
+
+    if people.mapInArrow(keyed, "key bigint").groupBy("key").count().where("count > 1").head(1):
+        raise RecveilError(SAME_KEY)
+
+
 def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> dict[str, int]:
     """The released rows as parquet files, one range of tokens each."""
     from pyspark.sql import functions as fn
@@ -175,13 +220,13 @@ def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> 
     parts = -(-stated["rows"] // part_rows)
     place = fn.shiftright(fn.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
     like = _columns(release.data, release.time)
-    schema = like.to_arrow().schema
+    schema, types = like.to_arrow().schema, like.schema
 
     def finished(batches: Batches, unit: Any, time: Any) -> Batches:
         for piece in pieces(batches, "token", CHUNK_ROWS):
             chunk = interactions(piece.drop("user").rename({"token": "user"}), unit)
             chunk = canonical(replace(chunk, time=None) if time == "drop" else chunk, time)
-            yield from arrow(_columns(chunk, time), schema)
+            yield from arrow(_columns(chunk, time).cast(types), schema)
 
     kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
     done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))

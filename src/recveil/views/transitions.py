@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Interactions
+from recveil.ids import places, union
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Transitions:
     def __add__(self, other: Transitions) -> Transitions:
         items = self.items
         if other.items is not items and not other.items.equals(items):
-            items = pl.concat([items, other.items]).unique().sort()
+            items = union(items, other.items)
         first, second = self.over(items), other.over(items)
         return Transitions(items, first.ds + second.ds, first.cvs + second.cvs)
 
@@ -34,7 +35,7 @@ class Transitions:
         """The same counts coded over a larger sorted vocabulary."""
         if items is self.items or items.equals(self.items):
             return self
-        where = items.search_sorted(self.items).to_numpy()
+        where = places(self.items, items).astype(np.int64)
         return Transitions(items, _recoded(self.ds, where, len(items)), _recoded(self.cvs, where, len(items)))
 
 

@@ -10,8 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.data import Codes, Floats, Interactions, code
+from recveil.data import Codes, Floats, Interactions
 from recveil.errors import RecveilError
+from recveil.ids import code, places
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,16 @@ def folded(data: Interactions) -> Interactions:
     plain = pl.Series([str(name).strip().casefold() for name in data.tags], dtype=pl.String)
     codes, names = code(plain)
     return replace(data, tag=codes[tag], tags=names)
+
+
+def beyond(data: Interactions, tags: pl.Series) -> Interactions:
+    """All rows, coded over `tags`; each tag that does not stand there has a code after them, and null for a name."""
+    assert data.tags is not None
+    where = places(data.tags, tags).copy()
+    outside = np.flatnonzero(where < 0)
+    where[outside] = len(tags) + np.arange(len(outside), dtype=np.int32)
+    nameless = pl.Series(tags.name, [None] * len(outside), dtype=tags.dtype)
+    return replace(data, tag=where[tag_codes(data)], tags=pl.concat([tags, nameless]))
 
 
 def posts(data: Interactions) -> Posts:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from math import exp, floor
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.data import Interactions, concat
 from recveil.dp.noise import draw, laplace
@@ -53,6 +55,7 @@ class DpPostTags(Masking):
     local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
     ordered = False
+    answers_all = True
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 60, open_low=True))
 
@@ -82,13 +85,15 @@ class DpPostTags(Masking):
         )
 
     def count(self, chunk: Interactions) -> Sums:
-        exact = tables(chunk)
-        return Sums(item_tag=exact.resource.astype(np.int64), user_tag=exact.user.astype(np.int64))
+        """Counts of every public tag, and in a last column those of all others together."""
+        exact, public = tables(chunk), len(_named(chunk))
+        parts = {"item_tag": exact.resource, "user_tag": exact.user}
+        return Sums({name: _together(table.astype(np.int64), public) for name, table in parts.items()})
 
     def plan(self, counts: Sums, source: Source) -> Tables:
         """What the noisy tables lead one to expect. Replacing a tag moves each of them by 2."""
         laws = {name: laplace(scale(self.epsilon / 2, share, norm=2)) for name, share in SHARES.items()}
-        totals = np.asarray(counts["item_tag"].sum(0)).ravel()
+        totals = np.asarray(counts["item_tag"].sum(0)).ravel()[:-1]
         noisy = totals + draw(laws["tag"], len(totals), source.derive("tag"))
         tags = vocabulary(noisy, laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
         found = {}
@@ -104,7 +109,7 @@ class DpPostTags(Masking):
 
     def _mask(self, rows: Interactions, plan: Tables, source: Source) -> Interactions:
         assert rows.tag is not None and plan.vocabulary is not None
-        new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))
+        new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))[: len(rows)]
         post = np.cumsum(new) - 1
         kept = self.kept_weight()
         likely, k = candidates(prior(plan, rows.user[new], rows.item[new]), kept / ONE)
@@ -118,6 +123,19 @@ class DpPostTags(Masking):
     def kept_weight(self) -> int:
         """The weight of the true tag beside the others' ONE; rounded down, so that its ratio is at most e^x."""
         return max(floor(exp(self.epsilon / 2) * ONE * (1 - 1e-12)), ONE)
+
+
+def _named(chunk: Interactions) -> pl.Series:
+    """The public tags; those that a given list lacks have no name."""
+    assert chunk.tags is not None
+    return chunk.tags.drop_nulls()
+
+
+def _together(table: sparse.csr_array, columns: int) -> sparse.csr_array:
+    """The first columns of a table, and one more with the sums of all others."""
+    cells = table.tocoo()
+    shape = (table.shape[0], columns + 1)
+    return sparse.coo_array((cells.data, (cells.row, np.minimum(cells.col, columns))), shape=shape).tocsr()
 
 
 def respond(z: Ints, inside: NDArray[np.bool_], place: Ints, kept: int) -> Ints:

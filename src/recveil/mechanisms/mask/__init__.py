@@ -49,6 +49,7 @@ class Mask(Masking):
     learned_from = "bits"
     ordered = False
     dense = True
+    everyone = True
 
     p: float | str = parameter("auto", about="the probability to keep a bit, in (0.5, 1); auto: chosen on the data")
     tuned: bool = parameter(False, about="whether p was chosen by looking at the data")
@@ -156,6 +157,7 @@ def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tup
     them. For matrices whose rows would not fit in memory.
     """
     chance = source(seed).derive(mechanism.name)
+    data = data.among(np.bincount(data.user, minlength=data.n_users) > 0)
     counts = mechanism.count(data.ordered()) if mechanism.p == "auto" else None
     plan = mechanism.plan(counts, chance.derive("plan"))
     return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.settled(plan)
@@ -174,13 +176,8 @@ def flipped(data: Interactions, plan: float, source: Source) -> Columns:
 def _profiles(
     data: Interactions,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
-    """Who has rows; where they start; their items; the keys of their streams. Rows must stand by user."""
-    keys = data.keys("user")
-    if len(np.unique(keys)) < len(keys):
-        raise RecveilError("two user ids have the same 64-bit key, and would be perturbed alike; rename one of them")
-    starts = data.starts("user")
-    people = np.flatnonzero(np.diff(starts)).astype(np.int32)
-    return people, np.append(starts[people], starts[-1]), data.item, keys[people]
+    """Everybody; where their rows start; their items; the keys of their streams. Rows must stand by user."""
+    return np.arange(data.n_users, dtype=np.int32), data.starts("user"), data.item, data.keys("user")
 
 
 def _slabs(keys: NDArray[Any], m: int) -> Iterator[tuple[int, int]]:

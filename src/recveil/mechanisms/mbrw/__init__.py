@@ -17,6 +17,7 @@ from scipy import sparse
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
+from recveil.ids import places
 from recveil.kernels.distinct import distinct
 from recveil.kernels.record_search import Index, index, reaches
 from recveil.kernels.walks import Laws
@@ -258,5 +259,5 @@ def _masked(rows: Interactions, items: pl.Series, kept: list[Streams], notes: di
 def _recoded(sets: Any, items: pl.Series, over: pl.Series) -> sparse.csr_array:
     if items is over or items.equals(over):
         return sets
-    where = over.search_sorted(items).to_numpy().astype(np.int32)  # rising, so the columns stay sorted
+    where = places(items, over)  # rising, so the columns stay sorted
     return sparse.csr_array((sets.data, where[sets.indices], sets.indptr), shape=(sets.shape[0], len(over)))

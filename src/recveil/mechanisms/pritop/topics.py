@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Interactions
 from recveil.errors import RecveilError
+from recveil.ids import places
 from recveil.views.triples import tag_codes
 
 Ints = NDArray[np.int64]
@@ -38,7 +39,7 @@ class Topics:
         """The triples of the users of a chunk, with user codes of the chunk, and their topics."""
         people = np.unique(chunk.user)
         starts = self.rows.starts("user")
-        place = self.rows.users.search_sorted(chunk.users.gather(people)).to_numpy()
+        place = places(chunk.users.gather(people), self.rows.users)
         length = np.diff(starts)[place]
         at = np.repeat(starts[place] - np.cumsum(length) + length, length) + np.arange(length.sum())
         user = np.repeat(people, length).astype(np.int32)
