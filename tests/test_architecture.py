@@ -78,7 +78,7 @@ NEVER_REACH = {
     "kernels": {"data", "errors"},
 }
 BANNED_NAMES = {"utils", "core", "helpers", "base", "manager", "factory", "common", "misc"}
-# Rooms whose files are entries of a catalogue, steps of an engine, sections of a page or commands: one importer is right.
+# Rooms whose files are entries of a catalogue, steps of an engine or parts of a page: one importer is right there.
 CATALOGUES = {
     "kernels",
     "mechanisms",
