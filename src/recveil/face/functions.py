@@ -40,7 +40,10 @@ Columns = Mapping[str, str] | str | None
 
 
 def read(
-    data: Any, columns: Columns = None, duplicates: Literal["error", "first", "last", "all"] = "last"
+    data: Any,
+    columns: Columns = None,
+    duplicates: Literal["error", "first", "last", "all"] = "last",
+    types: Mapping[str, str] | str | None = None,
 ) -> Interactions:
     """Interactions from a file, a frame or a matrix.
 
@@ -49,13 +52,14 @@ def read(
     columns: roles (user, session, item, rating, time, tag) and the names of the columns that play them; the obvious
         names need none. As a mapping, or as "user=uid,item=movie".
     duplicates: of rows with the same user and item the last one stays, the first, all, or it is an error.
+    types: of ids, int or text, such as "item=int,user=text"; otherwise they are told by a rule on each row.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"uid": [7, 7, 8], "film": ["a", "b", "a"], "stars": [4, 2, 5]})
     >>> recveil.read(frame, columns={"user": "uid", "item": "film", "rating": "stars"}).n_users
     2
     """
-    return Input(data, columns, duplicates).rows()
+    return Input(data, columns, duplicates, types=types).rows()  # type: ignore[arg-type]
 
 
 def assess(data: Any, *, seed: int = 0, known: Sequence[int] | None = None, columns: Columns = None) -> Assessment:

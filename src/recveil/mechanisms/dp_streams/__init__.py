@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
-from recveil.dp.noise import draw, gaussian
+from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
@@ -103,6 +103,11 @@ class DpStreams(Synthesis):
         if max(found) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
+
+    def laws(self, public: Public) -> dict[str, Law]:
+        """The noise of each table; lengths and pairs are one table."""
+        found = [gaussian(v) for v in self.variances(public)]
+        return dict(zip(("items", "pairs", "transitions"), found, strict=False)) | {"lengths": found[1]}
 
     def rho(self, public: Public) -> float:
         """What the noise actually costs, as zCDP."""
