@@ -132,7 +132,7 @@ def release(
             what = "--fold-tags" if fold_tags else f"--format {format}"
             raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
         wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
-        wishes |= {"keep_map": bool(keep_map), **publication}
+        wishes |= {"keep_map": bool(keep_map), "seen": seen, **publication}
         made = _on_spark(data, (columns, duplicates, types), master, mechanism, out, holdout, wishes)
     else:
         # What looks at the data outside a proof must not tell of it: no refusal, no count of what was left out.
@@ -202,7 +202,7 @@ def _on_spark(
     from recveil.randomness import source
     from recveil.spark.holdout import held_out
     from recveil.spark.lake import place, write_parts
-    from recveil.spark.reading import read_table
+    from recveil.spark.reading import read_table, table_fingerprint
     from recveil.spark.release import check_runs, release_table
     from recveil.spark.session import session
 
@@ -213,6 +213,9 @@ def _on_spark(
         if holdout and not wishes["force"]:
             check_vacant(aside)
         rows = read_table(spark, data, *reading, "drop" if is_proved(mechanism) else "refuse")
+        seen = wishes.pop("seen")
+        if wishes["enter"]:
+            seen.append(table_fingerprint(rows))
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)
         chance = source(wishes["seed"]).derive("holdout")

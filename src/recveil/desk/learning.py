@@ -41,11 +41,12 @@ class Wish:
     ledger: str | None
     outside_budget: bool
     seed: int | None
+    data: str | None = None  # a fingerprint of the data, for the ledger
 
     @property
     def enter(self) -> Enter | None:
         """What enters the promise in the ledger, before any noise is drawn."""
-        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget, note=lambda: self.data) if self.ledger else None
 
 
 @dataclass(frozen=True)
