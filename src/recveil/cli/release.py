@@ -52,6 +52,9 @@ def release(
     catalogue: Annotated[
         str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
     ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
+    ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
@@ -88,6 +91,8 @@ def release(
     from recveil.desk.published import drawing, is_statistics, load_statistics, save_statistics, spent
     from recveil.mechanisms.spec import parse
 
+    if scale:
+        with_ = f"{with_}{',' if ':' in with_ else ':'}scale=({scale})"
     again = drawing(load_statistics(data), with_) if is_statistics(data) else None
     mechanism = again.mechanism if again else parse(with_)
     from recveil.mechanism import Synthesis

@@ -115,7 +115,9 @@ def check_request(request: RecommendRequest, mechanism: Mechanism) -> None:
         raise unknown("mechanism to recommend with", mechanism.name, able)
     bits = mechanism.learned_from == "bits"
     if bits and request.catalogue:
-        raise RecveilError(f"{mechanism.name} perturbs the observed items; --catalogue is for dp-streams")
+        raise RecveilError(
+            f"{mechanism.name} perturbs the observed items; --catalogue is for dp-streams and dp-ratings"
+        )
     if not bits and (request.history != "real" or request.minsup is not None or request.similar):
         raise RecveilError(
             f"{mechanism.name} learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
