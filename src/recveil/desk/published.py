@@ -30,6 +30,7 @@ def save_statistics(published: Published, path: str | Path) -> None:
         "catalogue": public.catalogue,
         "lists": public.lists,
         "untyped": sorted(public.untyped),
+        "sessions": public.sessions,
         "items": public.items.to_list(),
         "tags": None if public.tags is None else public.tags.to_list(),
         "seeded": published.seeded,
@@ -74,6 +75,7 @@ def load_statistics(path: str | Path) -> Published:
             header["catalogue"],
             tuple(header.get("lists", ())),
             untyped=frozenset(header.get("untyped", ())),
+            sessions=bool(header.get("sessions", False)),
         )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
