@@ -96,6 +96,7 @@ STEPS_OF_THEIR_OWN = {
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
     "desk.command": "another tool as a maker of releases",
+    "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
     "desk.evidence": "what a decision rests on",
     "desk.export": "bundles for the tools of others",
