@@ -1,23 +1,21 @@
 """On a cluster as locally: neighbouring files give the same bundle to the last byte, given equal published statistics.
 
-An executor does not see what a test replaces, so the mechanism that masks travels to it as a whole.
+An executor does not see what a test replaces, so the mechanism that masks is sent to it.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-import numpy as np
+import blind
 import polars as pl
 import pytest
 from neighbours import ITEMS, UNITS, Pair, world
 from test_non_interference import PROVED, Desk, together, unit_of
 from test_spark import spark  # noqa: F401  (a fixture)
 
-from recveil.mechanism import Masked, Synthesis
+from recveil.mechanism import Synthesis
 from recveil.mechanisms import MECHANISMS
-from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.spec import parse
 
 pytestmark = pytest.mark.spark
@@ -26,34 +24,23 @@ QUICK = [(spec, "csv") for spec in ON_SPARK if spec.startswith(("dp-streams", "m
 SLOW = [(spec, form) for spec in ON_SPARK for form in ("csv", "tsv", "jsonl", "parquet") if (spec, form) not in QUICK]
 
 
-class Blind(Mask):
-    """Answers for everybody as for somebody who has nothing."""
-
-    name = "mask"
-
-    def mask(self, chunk: Any, plan: Any, source: Any) -> Masked:
-        return super().mask(chunk.take(np.zeros(0, dtype=np.int64)), plan, source)
-
-
 @pytest.mark.parametrize(
     ("spec", "form"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
 )  # fmt: skip
 def test_neighbours_on_a_cluster(
     spec: str,
     form: str,
-    spark: Any,  # noqa: F811, ARG001
+    spark: Any,  # noqa: F811
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    spark.sparkContext.addPyFile(blind.__file__)
     desk, made, unit = Desk(tmp_path, monkeypatch, capfd), parse(spec), unit_of(spec)
     if isinstance(made, Synthesis):
         desk.force(spec)
     else:
-        monkeypatch.setitem(MECHANISMS, made.name, {"mask": Blind}[made.name])
+        monkeypatch.setitem(MECHANISMS, made.name, {"mask": blind.Blind}[made.name])
     (tmp_path / "items.txt").write_text("\n".join(ITEMS))
     options = ("--catalogue", tmp_path / "items.txt", "--engine", "spark")
     first = desk.release(spec, world(made), form, *options)
