@@ -2,8 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RECVEIL := $(BIN)/recveil
+# make LOCK=1 ...: the versions of requirements.lock, as CI takes them. make lock writes that file anew.
+EXTRAS := measure serve sign spark tags
+LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo serve test test-extras check format bench slow install install-dev clean
+.PHONY: demo serve test test-extras check format bench slow lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -31,7 +34,7 @@ format: install-dev
 test-extras: .venv/bin/uv
 	$(BIN)/uv venv --quiet --allow-existing .venv-extras
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
-	.venv-extras/bin/pytest -m extras tests/test_extras.py
+	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev
@@ -40,6 +43,11 @@ slow: install-dev
 # Speed and memory, as ratios in one run.
 bench: install-dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Every version, for all platforms, and no address of an index.
+lock: .venv/bin/uv
+	$(BIN)/uv pip compile --quiet --universal --upgrade --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		$(EXTRAS:%=--extra %) --group dev pyproject.toml -o requirements.lock
 
 install: .venv/installed
 install-dev: .venv/installed-dev
@@ -50,11 +58,11 @@ install-dev: .venv/installed-dev
 	$(BIN)/pip install --quiet uv
 
 .venv/installed: pyproject.toml | .venv/bin/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure]' $(LOCKED)
 	touch $@
 
 .venv/installed-dev: pyproject.toml tests/install_browser.sh tests/install_java.sh tests/install_axe.sh | .venv/bin/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure,serve,sign,spark,tags]' --group dev $(LOCKED)
 	sh tests/install_browser.sh
 	sh tests/install_java.sh
 	sh tests/install_axe.sh .venv/axe

@@ -211,3 +211,16 @@ def test_the_command_writes_a_report_and_answers_in_json(recveil: Callable[..., 
 def test_the_command_refuses_in_one_line(recveil: Callable[..., Any], arguments: list[str], says: str) -> None:
     done = recveil(*arguments, code=1)
     assert says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_of_very_many_held_out_people_some_are_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recveil.desk import design
+
+    data = sample("films?users=300")
+    whole = design.split(data, 0.2, [0, 0])
+    monkeypatch.setattr(design, "JUDGES", 25)
+    few = design.split(data, 0.2, [0, 0])
+    assert few.holdout.n_users == whole.holdout.n_users == whole.query.n_users == 60
+    assert few.query.n_users == few.result.n_users == 25
+    assert set(few.query.users) <= set(whole.holdout.users) and few.query.users.equals(few.result.users)
+    assert few.train.users.equals(whole.train.users)

@@ -392,13 +392,13 @@ def test_small_and_wrong_data(recveil: Callable[..., Any], tmp_path: Path) -> No
 # --- audits --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", ["epsilon=1", "epsilon=1,profiles=central", "epsilon=4,unit=user,delta=1e-3"])
+@pytest.mark.parametrize("spec", ["epsilon=1", "epsilon=1,profiles=central"])
 def test_audit_of_releases(spec: str) -> None:
     assert audit(parse(f"dp-tags:{spec}"), runs=100, confidence=0.999, seed=3).verdict == "holds"
 
 
 def test_audit_of_replaced_tags_finds_much_of_the_response() -> None:
-    found = audit(DpPostTags(epsilon=3.0), runs=100, confidence=0.95, seed=5)
+    found = audit(DpPostTags(epsilon=1.0), runs=100, confidence=0.95, seed=5)
     assert found.guarantee.unit == "tag"
     assert found.verdict == "holds"
 

@@ -19,6 +19,7 @@ OPERATIONS = [
     "GET /ready",
     "GET /catalogue",
     "GET /model",
+    "GET /metrics",
     "GET /items",
     "PUT /items",
     "GET /profiles",
@@ -33,7 +34,7 @@ OPERATIONS = [
     "PUT /people/me/strategy",
 ]
 MODES = ("positive", "negative")  # as documented, and in every way not
-READ = ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "GET /model", "POST /people")
+READ = ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "GET /model", "GET /metrics", "POST /people")
 NOTHING_TO_GET_WRONG = [(name, "negative") for name in READ]
 
 
@@ -67,7 +68,7 @@ def test_no_request_is_an_error_of_the_server(fuzzed: tuple[Any, TestClient], na
     schema, client = fuzzed
     method, _, path = name.partition(" ")
     person = join(client)
-    headers = {"Authorization": f"Bearer {ADMIN}"} if name == "PUT /items" else person
+    headers = {"Authorization": f"Bearer {ADMIN}"} if name in ("PUT /items", "GET /metrics") else person
 
     @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(schema[API + path][method].as_strategy(generation_mode=schemathesis.GenerationMode(mode)))

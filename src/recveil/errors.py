@@ -20,8 +20,8 @@ def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
 
 # What to install for a module that is not there.
 EXTRAS = {
-    "measure": ("altair", "cornac", "implicit", "joblib", "surprise", "threadpoolctl", "vl_convert"),
-    "serve": ("alembic", "fastapi", "jinja2", "psycopg", "sqlalchemy", "uvicorn"),
+    "measure": ("altair", "cornac", "implicit", "jinja2", "joblib", "surprise", "threadpoolctl", "vl_convert"),
+    "serve": ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn"),
     "sign": ("cryptography", "securesystemslib"),
     "spark": ("pyspark",),
     "tags": ("tomotopy",),

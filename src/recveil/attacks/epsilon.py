@@ -8,7 +8,7 @@ the output: chosen on one half of the runs, judged on the other, so that the cho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,6 +32,7 @@ class Bound:
     confidence: float
     delta: float
     event: str  # the event that gave the bound, in words
+    attainable: float = 0.0  # the bound that an event which tells all would have given
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ def lower_bound(
         for side in (0, 1):
             seen[side].append(statistics(run(pair[side], seed + 2 * number + side)))
             tick(1)
-    names = list(seen[0][0])
-    one, other = (np.array([[float(row[name]) for name in names] for row in side]) for side in seen)
+    names = list(dict.fromkeys(name for side in seen for row in side for name in row))
+    one, other = (np.array([[float(row.get(name, 0.0)) for name in names] for row in side]) for side in seen)
     return judge(one, other, names, delta=delta, confidence=confidence)
 
 
@@ -83,7 +84,7 @@ def judge(one: Values, other: Values, names: list[str], *, delta: float, confide
     one, other = np.column_stack([one, one @ weights]), np.column_stack([other, other @ weights])
     names = [*names, "all of them, weighted"]
     each = 1 - (1 - confidence) / len(names)
-    best = Bound(0.0, len(one), confidence, delta, "none")
+    best = Bound(0.0, len(one), confidence, delta, "none", attainable(len(one), len(names), delta, confidence))
     for column, name in enumerate(names):
         a, b = one[:, column], other[:, column]
         event = _choose(a[:half], b[:half], delta, each)
@@ -95,8 +96,14 @@ def judge(one: Values, other: Values, names: list[str], *, delta: float, confide
         lower = _epsilon(clopper_pearson(hits[0], n, each)[0], clopper_pearson(hits[1], n, each)[1], delta)
         if lower > best.lower:
             words = f"{name} {'>=' if event.above else '<='} {event.threshold:g}: {hits[0]} against {hits[1]} of {n}"
-            best = Bound(lower, len(one), confidence, delta, words)
+            best = replace(best, lower=lower, event=words)
     return best
+
+
+def attainable(runs: int, events: int, delta: float, confidence: float) -> float:
+    """The bound from so many runs on each side if one of the events told the two apart every time."""
+    n, each = runs - runs // 2, 1 - (1 - confidence) / events
+    return _epsilon(clopper_pearson(n, n, each)[0], clopper_pearson(0, n, each)[1], delta)
 
 
 def _epsilon(low: float, high: float, delta: float) -> float:

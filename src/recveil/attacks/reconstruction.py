@@ -243,8 +243,11 @@ def _clicks(
 def _recovered(score: NDArray[np.float64], of: Records, person: int, rng: np.random.Generator) -> float:
     """Of as many guesses as the person has items, the best by score, the share that is right; ties by lot."""
     items = of.items[of.starts[person] : of.starts[person + 1]]
-    order = np.lexsort((rng.random(len(score)), -score))
-    return float(np.isin(order[: len(items)], items).mean())
+    last = np.partition(score, len(score) - len(items))[len(score) - len(items)]  # of the best, the least
+    above, ties = int(np.count_nonzero(score > last)), int(np.count_nonzero(score == last))
+    right, level = int(np.count_nonzero(score[items] > last)), int(np.count_nonzero(score[items] == last))
+    drawn = rng.hypergeometric(level, ties - level, len(items) - above) if level else 0
+    return float(right + drawn) / len(items)
 
 
 def _factors(

@@ -26,7 +26,7 @@ from recveil.cli.mechanisms import mechanisms
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
-from recveil.cli.serve import serve
+from recveil.cli.serve import VARIABLES, serve
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
@@ -54,11 +54,11 @@ for command in (
     recommend,
     release,
     reproduce,
-    serve,
     tune,
     verify,
 ):
     app.command()(command)
+app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,31 +14,52 @@ def audit(
     data: Annotated[str | None, typer.Option(metavar="DATA", help="Data to put the canary into; else a toy.")] = None,
     columns: Annotated[str | None, typer.Option(metavar="ROLE=NAME,...", help="Such as user=uid,item=movie.")] = None,
     runs: Annotated[int, typer.Option(help="Releases of each of the two neighbouring data sets.")] = 1000,
+    one_run: Annotated[bool, typer.Option("--one-run", help="One release with many canaries instead.")] = False,
+    canaries: Annotated[int, typer.Option(help="With --one-run: canaries, each in or out by a coin.")] = 1000,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The public ids, as for release; the canaries' are added.")
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
     """Release data with and without a canary many times, and bound epsilon from below by what gives it away.
 
-    Exit code 3 where the bound exceeds a proved claim. A bound below the claim proves nothing.
+    Beside it the noise itself is checked against what is stated. Exit code 3 where a proved claim is broken.
 
     Example: recveil audit dp-streams:epsilon=1,delta=1e-6 --runs 500
     """
     from recveil.desk.audit import audit as judge
+    from recveil.desk.audit.one_run import audit_in_one_run
+    from recveil.desk.catalogue import read_catalogue
     from recveil.mechanisms.spec import parse
 
     mechanism = parse(spec)
     rows = read_data(data, columns) if data else None
-    with progress("audit", 2 * runs) as tick:
-        found = judge(mechanism, rows, runs=runs, confidence=confidence, seed=seed, tick=tick)
-    record = found.record()
+    public = read_catalogue(catalogue) if catalogue else None
+    wishes: dict[str, Any] = {"confidence": confidence, "seed": seed, "catalogue": public}
+    if one_run:
+        record = audit_in_one_run(mechanism, rows, canaries=canaries, **wishes).record()
+        how = f"after one release with {record['canaries']:,} canaries ({record['canary']})"
+    else:
+        with progress("audit", 2 * runs) as tick:
+            record = judge(mechanism, rows, runs=runs, tick=tick, **wishes).record()
+        how = f"after {runs} releases of each of two data sets ({record['canary']})"
     claim = "no epsilon" if record["claimed"] is None else f"epsilon {record['claimed']:g} ({record['status']})"
     lines = [
-        f"{record['mechanism']} claims {claim}; epsilon is at least {record['lower']:.3f} "
-        f"with {confidence:.1%} confidence, after {runs} releases of each of two data sets",
-        f"the event that says so: {record['event']}",
-        f"verdict: {record['verdict']}",
+        f"{record['mechanism']} claims {claim}; epsilon is at least {record['lower']:.3f} with {confidence:.1%} "
+        f"confidence, {how}; total disclosure would have given {record['attainable']:.3f}",
+        f"what says so: {record['event']}",
     ]
-    answer(record, lines, as_json)
+    if record["estimate"] is not None:
+        lines.append(f"if the noise is Gaussian: at least {record['estimate']:.3f} (a model, no proof)")
+    if record["noise"]:
+        seen = ", ".join(f"{name} {share:.3f}" for name, share in record["noise"].items() if "cells with" not in name)
+        lines.append(f"noise seen, as a share of the noise stated: {seen}")
+    if record["short_of_noise"]:
+        lines.append(f"less noise than stated: {', '.join(record['short_of_noise'])}")
+    if record["excess"] > 0:
+        lines.append(f"a canary moves the tables {record['excess']:.1%} farther than the guarantee reckons with")
+    answer(record, [*lines, f"verdict: {record['verdict']}"], as_json)
     if record["verdict"] == "broken":
         raise typer.Exit(3)

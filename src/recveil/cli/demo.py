@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recveil.cli.arguments import Json, Seed, answer, say, terminal
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, not_installed
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
@@ -37,9 +38,7 @@ def demo(
     from recveil.desk.design import Design
     from recveil.desk.inputs import Input
     from recveil.desk.release import release
-    from recveil.formats.files import write_text
     from recveil.mechanisms.spec import parse
-    from recveil.report.html import html
     from recveil.report.text import text
     from recveil.samples import sample
 
@@ -72,18 +71,29 @@ def demo(
     design = Design(seed or 0, quick=True)
     with terminal() as progress:
         report = run_compare(CompareRequest(Input(f"sample:{SAMPLE}"), tuple(specs), design, user_cache()), progress)
-    page = folder / "report.html"
-    write_text(page, html(report))
+    page = _drawn("the page of the report", lambda: _page(report, folder / "report.html"))
     say("\n4. decide: the sheet on which an officer decides, for the release that the verdict names first")
-    sheet = _sheet(report, data, folder, design)
-    lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s. Look at {page} in a browser,"]
-    lines.append(f"and at {bundles[0]['bundle']}/README.md, the card of a bundle,")
-    lines.append(f"and at {sheet}, the decision sheet.")
-    answer(
-        {**report.record(), "report": str(page), "bundles": bundles, "assess": exposed, "decision": sheet},
-        lines,
-        as_json,
-    )
+    sheet = _drawn("the decision sheet", lambda: _sheet(report, data, folder, design))
+    lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s."]
+    lines += [f"Look at {page} in a browser."] if page else []
+    lines.append(f"{bundles[0]['bundle']}/README.md is the card of a bundle.")
+    lines += [f"{sheet} is the decision sheet."] if sheet else []
+    found = {"report": page, "bundles": bundles, "assess": exposed, "decision": sheet}
+    answer({**report.record(), **found}, lines, as_json)
+
+
+def _drawn(what: str, draw: Callable[[], str]) -> str | None:
+    """What draws needs an extra; without it, the rest of the demo stands."""
+    try:
+        return draw()
+    except ModuleNotFoundError as missing:
+        say(f"   no {what}: {not_installed(missing)}")
+        return None
+
+
+def _page(report: Report, path: Path) -> str:
+    report.save(path)
+    return str(path)
 
 
 def _sheet(report: Report, data: Interactions, folder: Path, design: Design) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import socket
 import sys
@@ -12,13 +11,32 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from recveil.cli.arguments import Columns, Duplicates, Json, Seed, answer, read_released, say
+from recveil.cli.arguments import Columns, Duplicates, Json, NoSeed, answer, read_released, say
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 DEMO = "sample:films"
+VARIABLES = "RECVEIL_SERVE"  # and the name of an option: RECVEIL_SERVE_DATABASE
+
+
+def _settings_file(context: typer.Context, file: str | None) -> str | None:
+    """Let a TOML file give the defaults of options."""
+    import tomllib
+
+    if file is None:
+        return None
+    try:
+        found = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RecveilError(f"{file}: cannot read the settings ({error})") from None
+    known = {parameter.name for parameter in context.command.params} - {"config"}
+    given = {name.replace("-", "_"): value for name, value in found.items()}
+    if unknown := sorted(set(given) - known):
+        raise RecveilError(f"{file}: there is no option {unknown[0]}; recveil serve --help names them all")
+    context.default_map = given
+    return file
 
 
 def serve(
@@ -68,9 +86,16 @@ def serve(
     admin_token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
+    log: Annotated[str, typer.Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
+    config: Annotated[  # noqa: ARG001
+        str | None,
+        typer.Option(
+            metavar="FILE", callback=_settings_file, is_eager=True, help="Settings as TOML: names of options."
+        ),
+    ] = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """The click advisor in a browser: what a click would give a person and give away, before she clicks.
 
@@ -84,10 +109,13 @@ def serve(
     from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
     from recveil.web.advisor.item_model import ModelBudget
+    from recveil.web.advisor.logs import to_standard_error
     from recveil.web.advisor.noisy_counters import Budget
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
 
+    if log not in ("text", "json"):
+        raise RecveilError(f"--log is text or json, not {log}")
     token = _admin_token(admin_token_file)
     trusted = _networks(trust_proxy or ("127.0.0.1,::1" if behind_proxy else ""))
     with _listen(host, port) as listening:
@@ -109,9 +137,8 @@ def serve(
                 sites=(host.lower(), *(name.strip().lower() for name in site.split(",") if name.strip())),
             )
             studio = open_studio(engine, settings)
-            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-            logging.getLogger("uvicorn").setLevel(logging.WARNING)
-            config = uvicorn.Config(
+            to_standard_error(log == "json")
+            serving = uvicorn.Config(
                 create_app(studio),
                 log_config=None,
                 access_log=False,  # it would name items; ours does not
@@ -130,7 +157,7 @@ def serve(
             lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
             answer(shown, lines, as_json)
             sys.stdout.flush()
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(serving).run(sockets=[listening])
         finally:
             engine.dispose()
 

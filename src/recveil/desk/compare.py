@@ -101,6 +101,7 @@ def compare(
             **{name: value for name, value in asdict(design).items() if name != "only"},
             "seeded": True,
             "held_out": splits[0].holdout.n_users,
+            "judges": splits[0].query.n_users,
             "trained": splits[0].train.n_users,
         },
         words=words or Words(person="session" if data.unit == "session" else "person"),

@@ -19,7 +19,7 @@ from recveil.desk.audit import Audited
 from recveil.desk.audit import audit as put_to_the_test
 from recveil.desk.bundle import Bundle
 from recveil.desk.cache import Cache
-from recveil.desk.catalogue import Catalogue, read_catalogue
+from recveil.desk.catalogue import Catalogue, as_catalogue
 from recveil.desk.compare import CompareRequest, run_compare
 from recveil.desk.design import Design
 from recveil.desk.inputs import Input
@@ -40,7 +40,10 @@ Columns = Mapping[str, str] | str | None
 
 
 def read(
-    data: Any, columns: Columns = None, duplicates: Literal["error", "first", "last", "all"] = "last"
+    data: Any,
+    columns: Columns = None,
+    duplicates: Literal["error", "first", "last", "all"] = "last",
+    types: Mapping[str, str] | str | None = None,
 ) -> Interactions:
     """Interactions from a file, a frame or a matrix.
 
@@ -49,13 +52,14 @@ def read(
     columns: roles (user, session, item, rating, time, tag) and the names of the columns that play them; the obvious
         names need none. As a mapping, or as "user=uid,item=movie".
     duplicates: of rows with the same user and item the last one stays, the first, all, or it is an error.
+    types: of ids, int or text, such as "item=int,user=text"; otherwise they are told by a rule on each row.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"uid": [7, 7, 8], "film": ["a", "b", "a"], "stars": [4, 2, 5]})
     >>> recveil.read(frame, columns={"user": "uid", "item": "film", "rating": "stars"}).n_users
     2
     """
-    return Input(data, columns, duplicates).rows()
+    return Input(data, columns, duplicates, types=types).rows()  # type: ignore[arg-type]
 
 
 def assess(data: Any, *, seed: int = 0, known: Sequence[int] | None = None, columns: Columns = None) -> Assessment:
@@ -104,7 +108,7 @@ def release(
     ('none', ['user', 'item', 'rating'])
     """
     rows, chosen = Input(data, columns).rows(), as_mechanism(mechanism)
-    return protect(rows, chosen, seed=seed, time=time, catalogue=_catalogue(catalogue), **more)
+    return protect(rows, chosen, seed=seed, time=time, catalogue=as_catalogue(catalogue), **more)
 
 
 def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
@@ -287,13 +291,3 @@ def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | No
 
 def _numbers(known: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if known is None else tuple(known)
-
-
-def _catalogue(given: Any) -> Catalogue | pl.Series | None:
-    if given is None or isinstance(given, Catalogue | pl.Series):
-        return given
-    if isinstance(given, str | PathLike):
-        return read_catalogue(fspath(given))
-    if isinstance(given, Sequence):
-        return pl.Series("item", list(given))
-    raise RecveilError("a catalogue is a list of item ids, a polars Series, or the path of a file with one id a line")

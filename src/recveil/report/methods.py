@@ -41,7 +41,7 @@ def methods(report: Report) -> list[tuple[str, str]]:
             "looking at any release."
         ),
         "Judges": (
-            "A recommender trained on a release is asked to continue the profiles of held-out real people from a "
+            f"A recommender trained on a release is asked to continue the profiles of {_judges(report)} from a "
             "part of what they did; it is scored on the rest. Its settings are fixed and were never tuned on a release."
         ),
         "Intervals": (
@@ -64,3 +64,11 @@ def methods(report: Report) -> list[tuple[str, str]]:
             "were not written to disk; make the one to publish with recveil release, without a seed."
         )
     return list(found.items())
+
+
+def _judges(report: Report) -> str:
+    """Whose profiles are continued: all who were held out, or as many of them as give a narrow interval."""
+    judges, held_out = report.meta.get("judges"), report.meta.get("held_out")
+    if judges is None or judges == held_out:
+        return "held-out real people"
+    return f"{judges:,} of the held-out real people"

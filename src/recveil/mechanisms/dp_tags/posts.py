@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import exp, floor
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Interactions, concat
-from recveil.dp.noise import draw, laplace
+from recveil.dp.noise import Law, draw, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.draws import below_per_group
@@ -40,6 +41,19 @@ MOST = 128  # candidates of a post, at most
 POPULARITY = 0.02  # the weight of everybody's tags among the likely ones of a post
 ONE = 2**16  # the weight of a candidate that is not the true tag; that of the true one is e^x times as large
 _ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Of each row: the likely tags of its post and how many of them count, whether and where the true one stands among
+    them, and which was chosen.
+    """
+
+    likely: NDArray[np.int32]
+    k: Ints
+    inside: NDArray[np.bool_]
+    place: Ints
+    chosen: Ints
 
 
 @dataclass(frozen=True)
@@ -90,24 +104,41 @@ class DpPostTags(Masking):
         parts = {"item_tag": exact.resource, "user_tag": exact.user}
         return Sums({name: _together(table.astype(np.int64), public) for name, table in parts.items()})
 
-    def plan(self, counts: Sums, source: Source) -> Tables:
-        """What the noisy tables lead one to expect. Replacing a tag moves each of them by 2."""
-        laws = {name: laplace(scale(self.epsilon / 2, share, norm=2)) for name, share in SHARES.items()}
+    def laws(self, public: Public | None = None) -> dict[str, Law]:
+        """The noise of each table. Replacing a tag moves each of them by 2."""
+        return {name: laplace(scale(self.epsilon / 2, share, norm=2)) for name, share in SHARES.items()}
+
+    def noisy(self, counts: Sums, source: Source) -> tuple[Ints, dict[str, NDArray[Any]]]:
+        """The tags that stand out, the noisy totals of all (`tag`), and noisy tables of those that do."""
+        laws = self.laws()
         totals = np.asarray(counts["item_tag"].sum(0)).ravel()[:-1]
-        noisy = totals + draw(laws["tag"], len(totals), source.derive("tag"))
-        tags = vocabulary(noisy, laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
+        found: dict[str, NDArray[Any]] = {"tag": totals + draw(laws["tag"], len(totals), source.derive("tag"))}
+        tags = vocabulary(found["tag"], laws["tag"], most_tags(max(table.shape[0] for table in counts.values())))
+        for name, table in counts.items():
+            found[name] = noisy_table(table[:, tags], laws[name], source.derive(name))
+        return tags, found
+
+    def plan(self, counts: Sums, source: Source) -> Tables:
+        """What the noisy tables lead one to expect."""
+        laws = self.laws()
+        tags, noisy = self.noisy(counts, source)
         found = {}
         for name, table in counts.items():
             rows = np.asarray(table.sum(1)).ravel()  # public: how many tags each person gave, and each item got
-            seen = noisy_table(table[:, tags], laws[name], source.derive(name))
-            found[name] = expected(seen, rows, noisy[tags], laws[name], least=LEAST_OF_USERS)
-        return Tables(found["item_tag"], found["user_tag"], posterior_list(noisy, laws["tag"]), tags.astype(np.int32))
+            found[name] = expected(noisy[name], rows, noisy["tag"][tags], laws[name], least=LEAST_OF_USERS)
+        popular = posterior_list(noisy["tag"], laws["tag"])
+        return Tables(found["item_tag"], found["user_tag"], popular, tags.astype(np.int32))
 
     def mask(self, chunk: Interactions, plan: Tables, source: Source) -> Masked:
         parts = [self._mask(part, plan, source) for part in distinct(chunk).chunks("user", _ROWS)]
         return Masked(concat(parts), chunk.users)
 
     def _mask(self, rows: Interactions, plan: Tables, source: Source) -> Interactions:
+        made = self.answers(rows, plan, source)
+        return distinct(replace(rows, tag=made.likely[np.arange(len(rows)), made.chosen]))
+
+    def answers(self, rows: Interactions, plan: Tables, source: Source) -> Answers:
+        """Randomised responses: which of its post's likely tags stands for each tag."""
         assert rows.tag is not None and plan.vocabulary is not None
         new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))[: len(rows)]
         post = np.cumsum(new) - 1
@@ -118,7 +149,7 @@ class DpPostTags(Masking):
         inside, place = there.any(1), there.argmax(1)
         bounds = np.where(inside, kept + (k - 1) * ONE, k * ONE)
         z = below_per_group(rows.starts("user"), rows.keys("user"), bounds, source.key())
-        return distinct(replace(rows, tag=mine[np.arange(len(rows)), respond(z, inside, place, kept)]))
+        return Answers(mine, k, inside, place, respond(z, inside, place, kept))
 
     def kept_weight(self) -> int:
         """The weight of the true tag beside the others' ONE; rounded down, so that its ratio is at most e^x."""

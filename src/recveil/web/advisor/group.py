@@ -40,6 +40,10 @@ class GroupCommit:
             self._running = asyncio.create_task(self._run())
         return await future
 
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
     async def alone(self, work: Callable[[], None]) -> None:
         """Other work that writes, between two batches: on SQLite nobody then waits for a lock."""
         await asyncio.get_running_loop().run_in_executor(self._thread, work)

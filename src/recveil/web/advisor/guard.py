@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recveil.web.advisor.identity import digest, not_admin
 from recveil.web.advisor.limits import network
+from recveil.web.advisor.logs import REQUEST
 from recveil.web.advisor.problems import Problem, answer
 
 log = logging.getLogger("recveil.web.advisor")
@@ -21,6 +22,7 @@ log = logging.getLogger("recveil.web.advisor")
 BODY = 16 * 1024
 CATALOGUE_BODY = 8 * 1024 * 1024
 CATALOGUE = "/api/v1/items"
+METRICS = "/api/v1/metrics"
 PUBLIC = (
     "/static/",
     "/api/v1/items",
@@ -28,7 +30,7 @@ PUBLIC = (
     "/api/v1/catalogue",
     "/api/v1/model",
 )  # anyone may read these, from any page
-LIMITED = PUBLIC[1:]
+LIMITED = (*PUBLIC[1:], "/history/offline")
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -83,8 +85,9 @@ class Guard:
                 status = 500
                 raise
         finally:
-            took = 1000 * (perf_counter() - begin)
-            log.info("%s %s %d %.1f ms", scope["method"], _route(inner), status, took)
+            took, route = perf_counter() - begin, _route(inner)
+            self.studio.metrics.count(scope["method"], route, status, took)
+            log.info(REQUEST, scope["method"], route, status, 1000 * took)
 
     def admitted(self, scope: Scope) -> int:
         """How large a body may be; a Problem where not even that is of interest."""
@@ -94,9 +97,10 @@ class Guard:
         limit = BODY
         if scope["path"].startswith(LIMITED) and scope["method"] in ("GET", "HEAD"):
             self.studio.reads.spend(network_of(scope))
-        if scope["path"] == CATALOGUE and scope["method"] == "PUT":
+        changes = scope["path"] == CATALOGUE and scope["method"] == "PUT"
+        if changes or scope["path"] == METRICS:
             check_admin(self.studio, headers.get("authorization", ""), network_of(scope))
-            limit = CATALOGUE_BODY
+            limit = CATALOGUE_BODY if changes else BODY
         declared = headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
             raise Problem(413, f"a body may have {limit:,} bytes at most")

@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import Field, field_validator
 
 from recveil.web.advisor.identity import IsAdmin
@@ -199,6 +200,14 @@ def _takes_gzip(accepted: str) -> bool:
         except ValueError:
             weights[name.strip()] = 0.0
     return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=documented(401, 429), dependencies=[IsAdmin])
+async def metrics(request: Request) -> Response:
+    """What the server did, for Prometheus. Admin only: how often people click is nobody else's business."""
+    studio = studio_of(request)
+    gauges: dict[str, float] = {"waiting_writes": studio.commit.waiting, "people_shown": studio.snapshot.people}
+    return PlainTextResponse(studio.metrics.text(gauges))
 
 
 @router.put(

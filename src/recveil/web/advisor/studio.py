@@ -21,6 +21,7 @@ from recveil.web.advisor.applying import again, apply
 from recveil.web.advisor.group import GroupCommit
 from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest
 from recveil.web.advisor.limits import REMEMBERED, RateLimit
+from recveil.web.advisor.metrics import Metrics
 from recveil.web.advisor.noisy_counters import Budget, look
 from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
 from recveil.web.advisor.recommending import Model, filled, fit, recommend
@@ -65,6 +66,7 @@ class Studio:
     reads: RateLimit = field(init=False)  # of public things, by a network
     strangers: RateLimit = field(init=False)  # tokens that were nobody's, by a network
     known: OrderedDict[bytes, None] = field(default_factory=OrderedDict)  # tokens that were good a moment ago
+    metrics: Metrics = field(default_factory=Metrics)
     commit: GroupCommit = field(init=False)
     started: float = field(default_factory=lambda: time.time() - monotonic())
 

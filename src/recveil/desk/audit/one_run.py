@@ -1,0 +1,108 @@
+"""audit_in_one_run(): a bound on epsilon from one release with many canaries, each in or out by a coin."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recveil.attacks.one_run import OneRun, gaussian_estimate, judge
+from recveil.data import Interactions
+from recveil.desk.audit.flocks import FLOCKS, world
+from recveil.desk.audit.watching import Watch, flips, watched
+from recveil.desk.catalogue import Catalogue
+from recveil.desk.release import Published, Release, publish, release
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
+from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanisms import spec
+from recveil.randomness import source
+
+
+@dataclass(frozen=True)
+class AuditedOnce:
+    """What was claimed, and what one run says."""
+
+    mechanism: str
+    guarantee: Guarantee
+    canary: str
+    found: OneRun
+    estimate: float | None
+    watch: Watch
+
+    @property
+    def verdict(self) -> str:
+        """As that of an audit with many runs."""
+        claimed = self.guarantee.epsilon
+        if claimed is None:
+            return "no claim"
+        if self.found.lower > claimed or self.watch.short:
+            return "broken" if self.guarantee.status == "proved" else "exceeded"
+        if self.found.attainable <= claimed:
+            return "untested"
+        return "suspect" if self.estimate is not None and self.estimate > claimed else "holds"
+
+    def record(self) -> dict[str, Any]:
+        estimate = None if self.estimate is None or not np.isfinite(self.estimate) else self.estimate
+        return {
+            "mechanism": self.mechanism,
+            "claimed": self.guarantee.epsilon,
+            "delta": self.guarantee.delta,
+            "status": self.guarantee.status,
+            "unit": self.guarantee.unit,
+            "lower": self.found.lower,
+            "attainable": self.found.attainable,
+            "estimate": estimate,
+            "confidence": self.found.confidence,
+            "runs": 1,
+            "canaries": self.found.canaries,
+            "canary": self.canary,
+            "event": f"{self.found.right} of {self.found.guesses} guesses were right",
+            "noise": {name: tally.share for name, tally in self.watch.tallies.items()},
+            "short_of_noise": self.watch.short,
+            "excess": 0.0,
+            "verdict": self.verdict,
+        }
+
+
+def audit_in_one_run(
+    mechanism: Mechanism,
+    data: Interactions | None = None,
+    *,
+    canaries: int = 1000,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    catalogue: Catalogue | None = None,
+) -> AuditedOnce:
+    """A lower confidence bound on epsilon (Steinke, Nasr and Jagielski 2023), and the noise seen beside that stated."""
+    make = next((f for kind, f in FLOCKS.items() if isinstance(mechanism, kind)), None)
+    if make is None:
+        raise RecveilError(f"there are no canaries for one run of {mechanism.name}: leave --one-run out")
+    if not 0 < confidence < 1:
+        raise RecveilError(f"the confidence must lie between 0 and 1, not {confidence}")
+    data = world(mechanism) if data is None else data
+    mechanism.check_fit(data)
+    data = (catalogue or Catalogue()).over(data).compact()
+    rng = np.random.default_rng(seed)
+    inside = rng.random(canaries) < 0.5
+    flock = make(mechanism, data, inside, rng)
+    knows = isinstance(mechanism, Synthesis) and mechanism.knows_users
+    coded = flock.lists.over(flock.data.compact(), knows).canonical()
+    public = Public(coded.kind, coded.unit, coded.items, coded.tags, True, ("tags", "users"), coded.users)
+    seen_through, watch = watched(mechanism, public, (coded, coded))
+    number = secrets.randbits(48) if seed is None else seed
+    made: Published | Release
+    if isinstance(seen_through, Synthesis):
+        made = publish(coded, seen_through, public, source(number))
+    else:
+        made = release(flock.data, seen_through, seed=number, catalogue=flock.lists)
+        flips(made, coded, watch)
+    scores = flock.scores(made, coded)
+    promise = mechanism.guarantee(public)
+    found = judge(scores, inside, delta=promise.delta, confidence=confidence)
+    estimate = None
+    if watch.gaussian and promise.delta:
+        estimate = gaussian_estimate(scores[inside], scores[~inside], promise.delta, confidence)
+    return AuditedOnce(spec.text(mechanism), promise, flock.canary, found, estimate, watch)

@@ -1,0 +1,45 @@
+"""What the server did, as numbers for Prometheus. They name routes, never items or people, and are for the admin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+
+METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)  # seconds
+
+
+class Metrics:
+    """Counters of requests by method, route and status, and how long they took."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._within: Counter[float] = Counter()
+        self._seconds, self._count = 0.0, 0
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        with self._lock:
+            self._requests[method if method in METHODS else "other", route, status] += 1
+            self._seconds, self._count = self._seconds + seconds, self._count + 1
+            for bound in BOUNDS:
+                self._within[bound] += seconds <= bound
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """In Prometheus' text format, with some numbers that are true at this moment."""
+        with self._lock:
+            lines = ["# TYPE recveil_requests_total counter"]
+            lines += [
+                f'recveil_requests_total{{method="{method}",route="{route}",status="{status}"}} {n}'
+                for (method, route, status), n in sorted(self._requests.items())
+            ]
+            lines += ["# TYPE recveil_request_seconds histogram"]
+            lines += [f'recveil_request_seconds_bucket{{le="{bound:g}"}} {self._within[bound]}' for bound in BOUNDS]
+            lines += [
+                f'recveil_request_seconds_bucket{{le="+Inf"}} {self._count}',
+                f"recveil_request_seconds_sum {self._seconds:.6f}",
+                f"recveil_request_seconds_count {self._count}",
+            ]
+        for name, value in gauges.items():
+            lines += [f"# TYPE recveil_{name} gauge", f"recveil_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
