@@ -806,3 +806,77 @@ def block_nearest(total: list[list[float]], floor: float, same: bool, k: int) ->
                 near[i].append((-round(value, 12), j))
                 near[j if same else len(total) + j].append((-round(value, 12), i))
     return [[(j, -s) for s, j in sorted(found)[:k]] for found in near]
+
+
+def first_ratings(ratings: list[tuple[int, float]]) -> dict[int, float]:
+    """Of several ratings of an item the first."""
+    found: dict[int, float] = {}
+    for item, value in ratings:
+        found.setdefault(item, value)
+    return found
+
+
+def standardised(values: list[float]) -> tuple[list[float], float, float]:
+    """Values less their mean, in units of their spread (at least .05); mean and spread."""
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+    return [(v - mean) / max(spread, 0.05) for v in values], mean, spread
+
+
+def bounded(row: dict[tuple[int, ...], float], unit: int) -> dict[tuple[int, ...], int]:
+    """A person's numbers as integers, toward zero, halved until their norm is at most `unit`."""
+    found = {cell: math.trunc(unit * x) for cell, x in row.items()}
+    while sum(v * v for v in found.values()) > unit * unit:
+        found = {cell: math.trunc(v / 2) for cell, v in found.items()}
+    return found
+
+
+def rating_tables(
+    person: list[tuple[int, float]], effect: list[float], classes: tuple[list[float], list[float], list[float]],
+    top: list[int], phi: list[list[float]], psi: list[list[float]], unit: int,
+) -> dict[str, dict[tuple[int, ...], int]]:  # fmt: skip
+    """What one person adds to each table of dp-ratings, cell by cell."""
+    mine = first_ratings(person)
+    s, items = len(mine), list(mine)
+    plain, mean, spread = standardised(list(mine.values()))
+    rest, shift, left = standardised([z - effect[i] for i, z in zip(items, plain, strict=True)])
+    root = math.sqrt(s)
+    tables = {
+        "have": {(i,): math.isqrt(unit * unit // s) for i in items},
+        "like": bounded({(i,): z / root for i, z in zip(items, plain, strict=True)}, unit),
+        "rest": bounded({(i,): z / root for i, z in zip(items, rest, strict=True)}, unit),
+    }
+    levels, heights, spreads = classes
+    of = [sum(value >= end for end in levels) for value in mine.values()]
+    tables["levels"] = {(k,): unit * of.count(k) // s for k in set(of)}
+    height, wide = mean + spread * shift, spread * min(left, 1.0)
+    tables["profiles"] = {(sum(height >= e for e in heights), sum(wide >= e for e in spreads)): unit}
+    among = [(top.index(i), z) for i, z in zip(items, rest, strict=True) if i in top]
+    squares, t = sum(z * z for _, z in among), len(among)
+    if t >= 2 and squares >= 1e-12:
+        scale = t / squares / math.sqrt(t * (t - 1) / 2)
+        tables["products"] = bounded(
+            {(min(a, b), max(a, b)): scale * x * y for (a, x), (b, y) in combinations(among, 2)}, unit
+        )
+    for name, direction, weights in (("loadings", phi, rest), ("tastes", psi, [1.0] * s)):
+        row: dict[tuple[int, ...], float] = {}
+        for i, z in zip(items, weights, strict=True):
+            others = [
+                sum(w * direction[j][k] for j, w in zip(items, weights, strict=True) if j != i)
+                for k in range(len(direction[0]))
+            ]
+            length = math.sqrt(sum(x * x for x in others))
+            row |= {(i, k): z / root * x / length if length > 1e-9 else 0.0 for k, x in enumerate(others)}
+        tables[name] = bounded(row, unit) if s >= 2 else {}
+    return tables
+
+
+def race(words: list[int], weight: list[float], taste: list[list[float]], n: int) -> list[int]:
+    """The n items that arrive first, for one person; words of her stream."""
+    u = iter((w >> 11) * 2.0**-53 for w in words)
+    g = [math.sqrt(-2 * math.log(1 - next(u))) * math.cos(2 * math.pi * next(u)) for _ in taste[0]]
+    times = []
+    for w, row in zip(weight, taste, strict=True):
+        lean = sum(a * b - a * a / 2 for a, b in zip(row, g, strict=True))
+        times.append(-math.log(1 - next(u)) / (w * math.exp(lean)))
+    return sorted(sorted(range(len(times)), key=times.__getitem__)[:n])

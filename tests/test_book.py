@@ -111,15 +111,13 @@ def test_a_budget_is_kept(file: Path) -> None:
     enter(Pseudonymise(), promise(0.2))  # what was spent stays spent
     with pytest.raises(RecveilError, match="would exceed"):
         enter(Pseudonymise(), promise(0.1))
-    with pytest.raises(RecveilError, match="would exceed"):
-        enter(Pseudonymise(), promise(0.0, 1e-9))
 
 
-def test_gaussian_noise_counts_by_rho_at_the_budgets_delta(file: Path) -> None:
+def test_gaussian_noise_counts_by_rho_at_half_of_the_budgets_delta(file: Path) -> None:
     from recveil.dp.budget import epsilon_of, rho_of
 
     rho = rho_of(1.0, 1e-6)
-    together = epsilon_of(4 * rho, 1e-6)
+    together = epsilon_of(4 * rho, 5e-7)
     assert together < 4
     set_budget(file, Budget(together * 1.0001, 1e-6), {})
     gaussian = Guarantee("A promise.", "proved", 1.0, 1e-6, "user", NEIGHBOURS["user"], rho=rho)
@@ -127,6 +125,34 @@ def test_gaussian_noise_counts_by_rho_at_the_budgets_delta(file: Path) -> None:
         into(file)(Pseudonymise(), gaussian)
     with pytest.raises(RecveilError, match="would exceed"):
         into(file)(Pseudonymise(), gaussian)
+
+
+def test_the_chance_that_a_rho_fails_takes_the_other_half(file: Path) -> None:
+    from recveil.dp.budget import rho_of
+
+    def chosen(delta: float) -> Guarantee:  # half of its delta pays for what it selects, as in dp-streams
+        half = delta / 2
+        return Guarantee(
+            "A promise.", "proved", 1.0, delta, "user", NEIGHBOURS["user"], rho=rho_of(1.0, half), rho_fails=half
+        )
+
+    set_budget(file, Budget(1.0, 1e-6), {})
+    into(file)(Pseudonymise(), chosen(1e-6))  # exactly the budget
+    with pytest.raises(RecveilError, match="would exceed"):
+        into(file)(Pseudonymise(), chosen(1e-9))
+    set_budget(file, Budget(10.0, 1e-6), {})
+    with pytest.raises(RecveilError, match="would exceed"):
+        into(file)(Pseudonymise(), chosen(1e-7))  # epsilon would do, but half of delta is gone
+    set_budget(file, Budget(10.0, 2e-6), {})
+    into(file)(Pseudonymise(), chosen(1e-6))
+
+
+def test_epsilon_and_delta_are_not_added_up_where_later_lines_may_depend_on_earlier_ones(file: Path) -> None:
+    """Two lines without rho, each within half of the budget: their deltas have to fit into half of its delta."""
+    set_budget(file, Budget(2.0, 1e-6), {})
+    into(file)(Pseudonymise(), promise(1.0, 5e-7))
+    with pytest.raises(RecveilError, match="would exceed"):
+        into(file)(Pseudonymise(), promise(1.0, 5e-7))
 
 
 def test_what_no_budget_counts_is_refused(file: Path) -> None:

@@ -19,6 +19,7 @@ from recveil.mechanisms.spec import parse, text
 # Parameters without a default, or whose default is too large for the world below, need a value here.
 REQUIRED: dict[str, str] = {
     "dp-post-tags": "epsilon=2",
+    "dp-ratings": "epsilon=100,delta=0.001,scale=1..5",
     "dp-streams": "epsilon=30,delta=0.01",
     "dp-tags": "epsilon=2,delta=1e-3",
     "pritop": "topics=4,sweeps=20",

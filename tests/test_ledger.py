@@ -187,7 +187,9 @@ def test_a_refused_attempt_is_entered_on_spark(recveil: Callable[..., Any], clic
     options = ("--with", "dp-streams:epsilon=0.01,delta=1e-6", "--ledger", "l", "--engine", "spark")
     recveil("release", clicks, *options, "-o", "one", code=1)
     recveil("recommend", clicks, *options, "-o", "lists", code=1)
-    assert [e["epsilon"] for e in ledger.read(tmp_path / "l")] == [0.01] * 2
+    entries = ledger.read(tmp_path / "l")
+    assert [e["epsilon"] for e in entries] == [0.01] * 2
+    assert entries[0]["data"] == entries[1]["data"]
 
 
 @pytest.mark.parametrize(("spec", "unit"), [("dp-streams:epsilon=4,delta=1e-4", "user"), ("mask:p=0.9", "bit")])

@@ -30,9 +30,11 @@ def recommend(
         float | None, typer.Option(help="Estimated users an item must have; default 6 deviations.")
     ] = None,
     similar: Annotated[str | None, typer.Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
-    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="dp-streams: the public item ids.")] = None,
+    catalogue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The public item ids, for noisy tables.")
+    ] = None,
     statistics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="dp-streams: tables kept by a release; nothing more is spent.")
+        str | None, typer.Option(metavar="FILE", help="Tables kept by a release; nothing more is spent.")
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")

@@ -52,6 +52,9 @@ def release(
     catalogue: Annotated[
         str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
     ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
+    ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
@@ -88,6 +91,8 @@ def release(
     from recveil.desk.published import drawing, is_statistics, load_statistics, save_statistics, spent
     from recveil.mechanisms.spec import parse
 
+    if scale:
+        with_ = f"{with_}{',' if ':' in with_ else ':'}scale=({scale})"
     again = drawing(load_statistics(data), with_) if is_statistics(data) else None
     mechanism = again.mechanism if again else parse(with_)
     from recveil.mechanism import Synthesis
@@ -127,7 +132,7 @@ def release(
             what = "--fold-tags" if fold_tags else f"--format {format}"
             raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
         wishes: dict[str, Any] = {"seed": seed, "time": time, "catalogue": public, "force": force, "enter": enter}
-        wishes |= {"keep_map": bool(keep_map), **publication}
+        wishes |= {"keep_map": bool(keep_map), "seen": seen, **publication}
         made = _on_spark(data, (columns, duplicates, types), master, mechanism, out, holdout, wishes)
     else:
         # What looks at the data outside a proof must not tell of it: no refusal, no count of what was left out.
@@ -197,7 +202,7 @@ def _on_spark(
     from recveil.randomness import source
     from recveil.spark.holdout import held_out
     from recveil.spark.lake import place, write_parts
-    from recveil.spark.reading import read_table
+    from recveil.spark.reading import read_table, table_fingerprint
     from recveil.spark.release import check_runs, release_table
     from recveil.spark.session import session
 
@@ -208,6 +213,9 @@ def _on_spark(
         if holdout and not wishes["force"]:
             check_vacant(aside)
         rows = read_table(spark, data, *reading, "drop" if is_proved(mechanism) else "refuse")
+        seen = wishes.pop("seen")
+        if wishes["enter"]:
+            seen.append(table_fingerprint(rows))
         if not holdout:
             return release_table(rows, mechanism, where, **wishes)
         chance = source(wishes["seed"]).derive("holdout")

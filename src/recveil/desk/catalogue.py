@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -75,3 +78,16 @@ def read_catalogue(path: str | Path) -> Catalogue:
         if not len(ids):
             raise RecveilError(f"{path}: the catalogue is empty")
     return Catalogue(**lists)
+
+
+def as_catalogue(given: Any) -> Catalogue | None:
+    """A catalogue given as itself, as a list of item ids, or as a file."""
+    if given is None or isinstance(given, Catalogue):
+        return given
+    if isinstance(given, str | PathLike):
+        return read_catalogue(fspath(given))
+    if isinstance(given, pl.Series):
+        return Catalogue(given)
+    if isinstance(given, Sequence):
+        return Catalogue(pl.Series("item", list(given)))
+    raise RecveilError("a catalogue is a list of item ids, a polars Series, or the path of a file with one id a line")

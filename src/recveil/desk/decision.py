@@ -250,7 +250,7 @@ def _residual(
     if promise["status"] == "proved" and promise["unit"] not in ("user", None):
         risks.append(f"The promise is about {UNITS[promise['unit']]}.")
     if missing:
-        risks.append(f"Not attacked: {', '.join(dict.fromkeys(gap['attack'] for gap in missing))}.")
+        risks.append(f"Not attacked, or not judged: {', '.join(dict.fromkeys(gap['attack'] for gap in missing))}.")
     risks.append("Attacks that nobody has thought of yet" + (", within the promise." if promise["epsilon"] else "."))
     return {
         "risks": risks,

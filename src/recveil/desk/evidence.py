@@ -11,6 +11,10 @@ from recveil.desk.recipients import Recipient
 from recveil.report.words import percent
 
 BELOW, ABOVE, BETWEEN = "below the limit", "above the limit", "the interval spans the limit"
+UNJUDGED = {
+    "nearest": "a similarity to real records, which is no figure of privacy; see measurements.json",
+    "sybil": "its control is guessing what is popular, not people outside the data; see measurements.json",
+}
 Row = Mapping[str, Any]  # a measurement as plain data
 
 
@@ -48,19 +52,23 @@ def findings(measurements: Sequence[Row], recipient: Recipient) -> list[Finding]
         verdict = BELOW if high <= most or blind else ABOVE if low > most else BETWEEN
         figures = (m["value"], m["low"], m["high"], m["control"], m["chance"])
         found.append(Finding(criterion, attack, *figures, most, verdict, words(m)))
-    return found
+    return sorted(found, key=lambda finding: list(CRITERIA).index(finding.criterion))
 
 
 def not_run(found: Sequence[Finding], left_out: Sequence[Row], recipient: Recipient) -> list[dict[str, str]]:
-    """What was not attacked, each with its reason."""
+    """What was not attacked, or is held against no limit, each with its reason."""
     reasons = {gap["name"]: gap["why"] for gap in left_out}
     done = {finding.attack.partition(" ")[0] for finding in found}
     missing = [
-        {"criterion": criterion, "attack": attack, "why": reasons.get(attack, "was not run on this bundle")}
+        {
+            "criterion": criterion,
+            "attack": attack,
+            "why": reasons.get(attack) or UNJUDGED.get(attack, "was not run on this bundle"),
+        }
         for attack, criterion in OF_ATTACK.items()
-        if attack not in done and attack != "nearest"
+        if attack not in done
     ]
-    if recipient.other_releases:
+    if recipient.other_releases and "across" not in OF_ATTACK:
         why = "no attack joins two releases of the same people yet; the ledger below says what they add up to"
         missing.append({"criterion": LINKABILITY, "attack": "across releases", "why": why})
     return missing
@@ -119,13 +127,6 @@ def _rebuilt(m: Row) -> str:
     return f"Of her {what} {_share(m)} are guessed right; without her record {percent(m['control'] or 0.0)}."
 
 
-def _fakes(m: Row) -> str:
-    return (
-        f"Of what made-up neighbours of hers are recommended she touched {_share(m)}; of the most popular items "
-        f"{percent(m['control'] or 0.0)}."
-    )
-
-
 def _share(m: Row) -> str:
     low, high = (percent(m[side]).removesuffix("%") for side in ("low", "high"))
     return f"{percent(m['value'])} [{low}, {high}]"
@@ -140,5 +141,4 @@ _KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, bool, Callab
     (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", False, _recognised),
     (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", False, _member),
     (INFERENCE, "reconstruction", _named("reconstruction"), "most_gained", True, _rebuilt),
-    (INFERENCE, "sybil", _named("sybil"), "most_gained", True, _fakes),
 ]

@@ -11,14 +11,12 @@ import numpy as np
 
 from recveil.data import Interactions
 from recveil.desk.catalogue import Catalogue, read_catalogue
+from recveil.desk.direct import list_maker
 from recveil.desk.ledger import into
 from recveil.desk.progress import Progress
 from recveil.desk.published import spent
 from recveil.desk.release import Enter, Published, promised, publish, release
-from recveil.mechanism import Mechanism, Public
-from recveil.mechanisms.dp_streams import DpStreams
-from recveil.mechanisms.dp_streams.drawing import lists as lists_from_tables
-from recveil.mechanisms.dp_streams.drawing import similarity
+from recveil.mechanism import Mechanism, Public, Synthesis
 from recveil.mechanisms.mask import Mask, perturb
 from recveil.mechanisms.spec import text
 from recveil.randomness import source
@@ -43,11 +41,12 @@ class Wish:
     ledger: str | None
     outside_budget: bool
     seed: int | None
+    data: str | None = None  # a fingerprint of the data, for the ledger
 
     @property
     def enter(self) -> Enter | None:
         """What enters the promise in the ledger, before any noise is drawn."""
-        return into(self.ledger, outside=self.outside_budget) if self.ledger else None
+        return into(self.ledger, outside=self.outside_budget, note=lambda: self.data) if self.ledger else None
 
 
 @dataclass(frozen=True)
@@ -109,23 +108,20 @@ def from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
 def learn_from_tables(
     data: Interactions, mechanism: Mechanism, wish: Wish, progress: Progress
 ) -> tuple[Learned, Interactions]:
-    streams = cast(DpStreams, mechanism)
-    published = wish.published or _published(data, streams, wish, progress)
+    published = wish.published or _published(data, cast(Synthesis, mechanism), wish, progress)
     items = Catalogue(published.public.items).over(data).items
-    return from_tables(published, streams, items, wish, progress), data
+    return from_tables(published, items, wish, progress), data
 
 
-def from_tables(published: Published, mechanism: DpStreams, items: Any, wish: Wish, progress: Progress) -> Learned:
+def from_tables(published: Published, items: Any, wish: Wish, progress: Progress) -> Learned:
     """`items`: the public catalogue, as ids of the data."""
-    tables = mechanism.tables(published.rounds, published.public)
+    step, kept = list_maker(published, items, wish.top)
     if not wish.published:
         progress.note(spent(published))
-    how = {"mechanism": text(mechanism), "items": len(tables.kept), "history": "real", "score": "sum"}
-    step = partial(lists_from_tables, items=items, S=similarity(tables), tables=tables, n=wish.top)
-    return Learned(step, how)
+    return Learned(step, {"mechanism": text(published.mechanism), "items": kept, "history": "real", "score": "sum"})
 
 
-def _published(data: Interactions, mechanism: DpStreams, wish: Wish, progress: Progress) -> Published:
+def _published(data: Interactions, mechanism: Synthesis, wish: Wish, progress: Progress) -> Published:
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     data = data.compact()
     if wish.catalogue:

@@ -147,12 +147,24 @@ def refuse(entries: list[dict[str, Any]], line: dict[str, Any], outside: bool) -
 
 
 def within(budget: Budget, group: list[dict[str, Any]]) -> bool:
-    """Whether these lines together keep a budget: by adding up, or, at the budget's delta, by rho."""
+    """Whether these lines together keep a budget, also if each was chosen after seeing what the others gave out.
+
+    docs/guarantees/ledger.md has the theorem: one line alone; pure lines whose epsilons add up to it; or lines whose
+    rhos do at one half of the budget's delta, the other half being for the chance that some rho does not hold.
+    """
     epsilon, delta = (sum(Decimal(str(e[key])) for e in group) for key in ("epsilon", "delta"))
-    if epsilon <= Decimal(str(budget.epsilon)) and delta <= Decimal(str(budget.delta)):
+    if (
+        (len(group) == 1 or not delta)
+        and epsilon <= Decimal(str(budget.epsilon))
+        and delta <= Decimal(str(budget.delta))
+    ):
         return True
-    rhos, left = _rhos(group), budget.delta - _fails(group)
-    return rhos is not None and left > 0 and epsilon_of(sum(rhos), left) <= budget.epsilon
+    if not budget.delta:
+        return False
+    rhos = [e["rho"] if e["rho"] is not None else e["epsilon"] ** 2 / 2 for e in group]
+    fails = [e.get("rho_fails") or 0.0 if e["rho"] is not None else e["delta"] for e in group]
+    half = budget.delta / 2
+    return sum(fails) <= half * (1 + 1e-12) and epsilon_of(sum(rhos), half) <= budget.epsilon
 
 
 def summary(path: str | Path) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from recveil.desk import ledger
+from recveil.desk.cache import fingerprint
 from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.inputs import Input
 from recveil.desk.learning import LEARNERS, Wish
@@ -99,6 +100,8 @@ def run_recommend(request: RecommendRequest, progress: Progress = SILENT) -> Rec
     if request.engine.on_spark:
         return _on_spark(request, mechanism, wish, progress)
     rows = request.data.rows(progress)
+    if request.ledger:
+        wish = replace(wish, data=fingerprint(rows))
     learned, histories = LEARNERS[mechanism.learned_from](rows, mechanism, wish, progress)
     lists = learned.lists(histories)
     _tell(learned.how, sum(len(row) < request.top for row in lists.values()), wish, progress)
@@ -112,7 +115,9 @@ def check_request(request: RecommendRequest, mechanism: Mechanism) -> None:
         raise unknown("mechanism to recommend with", mechanism.name, able)
     bits = mechanism.learned_from == "bits"
     if bits and request.catalogue:
-        raise RecveilError(f"{mechanism.name} perturbs the observed items; --catalogue is for dp-streams")
+        raise RecveilError(
+            f"{mechanism.name} perturbs the observed items; --catalogue is for dp-streams and dp-ratings"
+        )
     if not bits and (request.history != "real" or request.minsup is not None or request.similar):
         raise RecveilError(
             f"{mechanism.name} learns from noisy tables: --history perturbed, --minsup and --similar are for mask"
@@ -129,11 +134,14 @@ def _on_spark(request: RecommendRequest, mechanism: Mechanism, wish: Wish, progr
     from recveil.spark.lake import place
     from recveil.spark.learning import TABLE_LEARNERS
     from recveil.spark.lists import write_lists
+    from recveil.spark.reading import table_fingerprint
 
     with request.engine.session() as spark:
         where = place(spark, request.out or "")
         check_vacant(where)
         rows = request.data.table(spark)
+        if request.ledger:
+            wish = replace(wish, data=table_fingerprint(rows))
         learned = TABLE_LEARNERS[mechanism.learned_from](rows, mechanism, wish, progress)
         number, short = write_lists(rows, learned.lists, wish.top, where)
     _tell(learned.how, short, wish, progress)

@@ -19,7 +19,7 @@ from recveil.desk.audit import Audited
 from recveil.desk.audit import audit as put_to_the_test
 from recveil.desk.bundle import Bundle
 from recveil.desk.cache import Cache
-from recveil.desk.catalogue import Catalogue, read_catalogue
+from recveil.desk.catalogue import Catalogue, as_catalogue
 from recveil.desk.compare import CompareRequest, run_compare
 from recveil.desk.design import Design
 from recveil.desk.inputs import Input
@@ -108,7 +108,7 @@ def release(
     ('none', ['user', 'item', 'rating'])
     """
     rows, chosen = Input(data, columns).rows(), as_mechanism(mechanism)
-    return protect(rows, chosen, seed=seed, time=time, catalogue=_catalogue(catalogue), **more)
+    return protect(rows, chosen, seed=seed, time=time, catalogue=as_catalogue(catalogue), **more)
 
 
 def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
@@ -291,13 +291,3 @@ def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | No
 
 def _numbers(known: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if known is None else tuple(known)
-
-
-def _catalogue(given: Any) -> Catalogue | pl.Series | None:
-    if given is None or isinstance(given, Catalogue | pl.Series):
-        return given
-    if isinstance(given, str | PathLike):
-        return read_catalogue(fspath(given))
-    if isinstance(given, Sequence):
-        return pl.Series("item", list(given))
-    raise RecveilError("a catalogue is a list of item ids, a polars Series, or the path of a file with one id a line")

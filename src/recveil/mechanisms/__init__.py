@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.dp_tags.posts import DpPostTags
@@ -50,6 +51,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Mask,
         MBRW,
         DpStreams,
+        DpRatings,
         PriTop,
         TagSuppression,
         DpTags,

@@ -10,8 +10,7 @@ from recveil.desk.learning import Learned, Wish, enter_bits, from_similar, from_
 from recveil.desk.progress import Progress
 from recveil.desk.release import Published, publish
 from recveil.errors import RecveilError
-from recveil.mechanism import Mechanism, Public
-from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanism import Mechanism, Public, Synthesis
 from recveil.mechanisms.mask import Mask
 from recveil.randomness import source
 from recveil.spark.chunks import Table, total
@@ -30,13 +29,12 @@ def learn_from_bits(data: Table, mechanism: Mechanism, wish: Wish, progress: Pro
 
 
 def learn_from_tables(data: Table, mechanism: Mechanism, wish: Wish, progress: Progress) -> Learned:
-    streams = cast(DpStreams, mechanism)
-    published = wish.published or _published(data, streams, wish)
+    published = wish.published or _published(data, cast(Synthesis, mechanism), wish)
     items = over_catalogue(data, published.public.items).layout.items
-    return from_tables(published, streams, items, wish, progress)
+    return from_tables(published, items, wish, progress)
 
 
-def _published(data: Table, mechanism: DpStreams, wish: Wish) -> Published:
+def _published(data: Table, mechanism: Synthesis, wish: Wish) -> Published:
     """Noisy tables of rows that the executors count."""
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:

@@ -71,6 +71,16 @@ def read_bundle(spark: Any, bundle: str | Path | Place, manifest: dict[str, Any]
     return table(released_rows(spark, placed(bundle), manifest), manifest["unit"], "all", str(bundle))
 
 
+def table_fingerprint(rows: Table) -> str:
+    """A digest of all rows, whatever their order and their parts; for a ledger, which keys it."""
+    from pyspark.sql import functions as fn
+
+    names = sorted(rows.frame.columns)
+    hashed = rows.frame.select(fn.xxhash64(*names).cast("decimal(38,0)").alias("hash"))
+    count, total = hashed.agg(fn.count("*"), fn.sum("hash")).first()
+    return f"{','.join(names)}:{count}:{total}"
+
+
 def check_counts(bundle: Any, manifest: dict[str, Any]) -> None:
     """Count rows, users and items of a bundle in a lake on the executors; raise where the manifest states others."""
     from pyspark.sql import functions as fn

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
@@ -16,6 +16,7 @@ from fastapi.templating import Jinja2Templates
 from recveil import __version__
 from recveil.web.advisor import people_api, problems, public_api
 from recveil.web.advisor.guard import HEADERS, Guard
+from recveil.web.advisor.offline import offline_page
 from recveil.web.advisor.studio import Studio
 
 HERE = Path(__file__).parent
@@ -69,3 +70,13 @@ def _pages(app: FastAPI) -> None:
     @app.get("/embed", include_in_schema=False)
     async def embed(request: Request) -> HTMLResponse:
         return templates.TemplateResponse(request, "embed.html", {"version": __version__})
+
+    @app.get("/history", include_in_schema=False)
+    async def history(request: Request) -> HTMLResponse:
+        return templates.TemplateResponse(request, "history.html", {"embedded": ""})
+
+    @app.get("/history/offline", include_in_schema=False)
+    async def offline(request: Request) -> Response:
+        page = await asyncio.to_thread(offline_page, request.app.state.studio.snapshot)
+        named = {"Content-Disposition": 'attachment; filename="recveil-history.html"'}
+        return Response(page, media_type="text/html", headers=named)

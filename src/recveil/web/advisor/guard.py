@@ -30,7 +30,7 @@ PUBLIC = (
     "/api/v1/catalogue",
     "/api/v1/model",
 )  # anyone may read these, from any page
-LIMITED = PUBLIC[1:]
+LIMITED = (*PUBLIC[1:], "/history/offline")
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

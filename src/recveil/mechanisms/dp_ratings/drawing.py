@@ -1,0 +1,124 @@
+"""People with ratings drawn from noisy tables, and the de-noised tables that go out beside them.
+
+All of it is post-processing: it sees published tables and public facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.data import Interactions
+from recveil.mechanism import Drawn, Public
+from recveil.mechanisms.dp_ratings import people
+from recveil.mechanisms.dp_ratings.baskets import add_rare, draw_baskets
+from recveil.mechanisms.dp_ratings.directions import square
+from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings, popularity
+from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
+from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
+from recveil.mechanisms.dp_ratings.predicting import ItemTables
+from recveil.mechanisms.dp_ratings.ratings import Model, Told, baskets, calibrated
+from recveil.mechanisms.dp_ratings.scale import Scale
+from recveil.randomness import Source
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her own ratings
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Published tables in units of one person, over the vocabulary; with the deviations of their noise."""
+
+    noisy: dict[str, Floats]
+    sigma: dict[str, float]
+    effect: Floats  # as published after the first round
+    phi: Floats
+    psi: Floats
+    paired: Ints
+    scale: Scale
+
+    @cached_property
+    def have(self) -> Floats:
+        return popularity(self.noisy["have"], self.sigma["have"])
+
+    @property
+    def pairs(self) -> Floats:
+        return square(self.noisy["pairs"], len(self.paired))
+
+
+def told(tables: Tables) -> Told:
+    """What the tables tell of ratings."""
+    noisy, sigma, have = tables.noisy, tables.sigma, tables.have
+    rest = effects(have, noisy["rest"], sigma["rest"], tables.effect)
+    C = noisy["loadings"].reshape(tables.phi.shape)
+    return Told(
+        have,
+        tables.effect,
+        np.clip(tables.effect + rest, -MOST_EFFECT, MOST_EFFECT),
+        rest,
+        tables.phi,
+        loadings(C, have, tables.phi, sigma["loadings"]),
+        people.profiles(noisy["profiles"], sigma["profiles"]),
+        people.level_shares(noisy["levels"], sigma["levels"]),
+        tables.scale,
+    )
+
+
+def expected(tables: Tables) -> ExpectedPairs:
+    """What popularity and tastes expect of pairs."""
+    have = tables.have
+    Q = tables.noisy["tastes"].reshape(tables.psi.shape)
+    Q = Q - have[:, None] * (Q.sum(0) / tables.noisy["have"].sum())
+    tastes = loadings(Q, have, tables.psi, tables.sigma["tastes"])[tables.paired]
+    return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
+
+
+def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
+    """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
+    number, shares = people.number_of_people(tables.noisy["lengths"], tables.sigma)
+    sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
+    pairs = expected(tables)
+    M = shrunk_pairs(tables.pairs, pairs, tables.sigma["pairs"], 0.5)
+    item = draw_baskets(pairs, M, sizes, source.derive("baskets"))
+    known = told(tables)
+    item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
+    rows = baskets(item, sizes, known, source.derive("ratings"))
+    value, model = calibrated(rows, known)
+    levels = np.array(tables.scale.levels)
+    level = np.searchsorted(tables.scale.ends, value, side="right")
+    made = Interactions(
+        rows.user.astype(np.int32),
+        item,
+        pl.Series(np.arange(len(sizes))),
+        public.items,
+        levels[level],
+        unit="session" if public.unit == "session" else "user",
+    )
+    frames = item_tables(known, model).frames(public.items)
+    frames["pairs"] = pair_frame(direct(tables, pairs), public.items)
+    return Drawn(made, frames)
+
+
+def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:
+    """How alike items are, straight from the noisy tables."""
+    M = shrunk_pairs(tables.pairs, pairs or expected(tables), tables.sigma["pairs"], 1.0)
+    return Likeness(likeness(M), tables.paired, tables.have)
+
+
+def item_tables(known: Told, model: Model) -> ItemTables:
+    """What predicts ratings straight from the tables."""
+    mean, variance, spread = people.typical(known.profiles)
+    length = (model.loading**2).sum(1)
+    return ItemTables(
+        known.effect * spread / known.keeps,
+        model.loading * spread,
+        spread**2 * np.maximum(1 - length, 0.05),
+        (mean, max(variance, _LEAST_VARIANCE)),
+        known.scale,
+    )

@@ -1,0 +1,94 @@
+/** My own history: an export meets the public profiles on this device. Nothing is uploaded; the saved file cannot even ask. */
+
+import { effect } from "./advice.js";
+import { make } from "./dom.js";
+import { matched, readExport } from "./exports.js";
+import { ZONE_NAMES, amount, count } from "./words.js";
+
+const MOST = 200; // rows that are shown
+const place = (id) => document.getElementById(id);
+const world = { titles: new Map(), profiles: new Map(), people: 1 };
+let history = [];
+
+/** What each matched item gives away, most first: the bits that her click on it adds. */
+export function weigh(found, { profiles, people }) {
+  const weighed = [...found].map(([item, sign]) => {
+    const profile = profiles.get(item) ?? [0, 0]; // hidden: as if she were alone
+    const n = Math.max(people, profile[0] + profile[1] + 1);
+    const { disclosure, zone } = effect(...profile, n, sign, "2");
+    return { item, sign, bits: disclosure, zone: profiles.get(item) ? zone : "unknown", out: false };
+  });
+  return weighed.sort((x, y) => y.bits - x.bits);
+}
+
+function summary() {
+  const [all, kept] = [history, history.filter(({ out }) => !out)].map((rows) => rows.reduce((s, { bits }) => s + bits, 0));
+  const out = history.filter((row) => row.out).length;
+  place("total").textContent =
+    `Your history tells ${amount(all, "2")} about you` +
+    (out ? `. Without the ${count(out)} you leave out it tells ${amount(kept, "2")}.` : `, in ${count(history.length)} items.`);
+}
+
+function row(entry) {
+  const title = world.titles.get(entry.item) ?? entry.item;
+  const box = make("input", { type: "checkbox", "aria-label": `Leave out ${title}`, onchange: ({ target }) => {
+    entry.out = target.checked;
+    summary();
+  } });
+  box.checked = entry.out;
+  const hides = entry.bits < 0 ? `hides you by ${amount(entry.bits, "2")}` : amount(entry.bits, "2");
+  const zone = make("span", { class: `where ${entry.zone}` }, ZONE_NAMES[entry.zone]);
+  return make("tr", {}, make("td", {}, box), make("th", { scope: "row" }, title), make("td", {}, zone), make("td", {}, hides));
+}
+
+function present({ found, missing }) {
+  history = weigh(found, world);
+  place("matched").textContent =
+    `${count(found.size)} items of your history are in this catalogue, ${count(missing)} titles are not.` +
+    (history.length > MOST ? ` The ${MOST} that tell most are shown.` : "");
+  place("rows").replaceChildren(...history.slice(0, MOST).map(row));
+  place("result").hidden = false;
+  place("table").hidden = !history.length;
+  summary();
+}
+
+async function take(files) {
+  try {
+    const texts = await Promise.all([...files].map((file) => file.text()));
+    present(matched(texts.flatMap(readExport), world.titles));
+  } catch {
+    place("matched").textContent = "This file could not be read. It should be csv or json, as the platform gave it to you.";
+    place("result").hidden = false;
+    place("table").hidden = true;
+  }
+}
+
+place("most").addEventListener("click", () => {
+  const half = history.reduce((sum, { bits }) => sum + Math.max(bits, 0), 0) / 2;
+  let told = 0;
+  for (const entry of history) {
+    entry.out = told < half && entry.bits > 0;
+    told += Math.max(entry.bits, 0);
+  }
+  place("rows").replaceChildren(...history.slice(0, MOST).map(row));
+  summary();
+});
+place("file").addEventListener("change", ({ target }) => take(target.files));
+const area = place("drop");
+for (const type of ["dragover", "drop"]) area.addEventListener(type, (event) => event.preventDefault());
+area.addEventListener("drop", ({ dataTransfer }) => take(dataTransfer.files));
+
+async function begin() {
+  const embedded = place("embedded");
+  if (embedded) {
+    const { items, profiles, people } = JSON.parse(embedded.textContent);
+    Object.assign(world, { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people });
+  } else {
+    const get = async (path) => (await fetch(path, { credentials: "omit" })).json();
+    const [{ items }, { profiles, people }] = await Promise.all([get("/api/v1/catalogue"), get("/api/v1/profiles")]);
+    Object.assign(world, { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people });
+  }
+  place("file").disabled = false;
+  place("state").textContent = `${count(world.titles.size)} titles to compare with. From now on nothing is asked of any server.`;
+}
+begin();
