@@ -11,12 +11,17 @@ import numpy as np
 
 from recveil.data import Interactions
 from recveil.desk.catalogue import Catalogue, read_catalogue
-from recveil.desk.direct import list_maker
 from recveil.desk.ledger import into
 from recveil.desk.progress import Progress
 from recveil.desk.published import spent
 from recveil.desk.release import Enter, Published, promised, publish, release
 from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanisms.dp_ratings import DpRatings
+from recveil.mechanisms.dp_ratings import lists as rated
+from recveil.mechanisms.dp_ratings.drawing import direct
+from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.dp_streams.drawing import lists as lists_from_tables
+from recveil.mechanisms.dp_streams.drawing import similarity
 from recveil.mechanisms.mask import Mask, perturb
 from recveil.mechanisms.spec import text
 from recveil.randomness import source
@@ -119,6 +124,21 @@ def from_tables(published: Published, items: Any, wish: Wish, progress: Progress
     if not wish.published:
         progress.note(spent(published))
     return Learned(step, {"mechanism": text(published.mechanism), "items": kept, "history": "real", "score": "sum"})
+
+
+def list_maker(published: Published, items: Any, n: int) -> tuple[Callable[[Interactions], Lists], int]:
+    """What gives every user n items by her own history, and how many items it knows pairs of.
+
+    items: those of the tables, as ids of the histories.
+    """
+    mechanism = published.mechanism
+    if isinstance(mechanism, DpRatings):
+        alike = direct(mechanism.tables(published.rounds, published.public))
+        return partial(rated.lists, items=items, alike=alike, n=n), len(alike.kept)
+    if not isinstance(mechanism, DpStreams):
+        raise TypeError(f"{mechanism.name} publishes no tables of pairs")
+    tables = mechanism.tables(published.rounds, published.public)
+    return partial(lists_from_tables, items=items, S=similarity(tables), tables=tables, n=n), len(tables.kept)
 
 
 def _published(data: Interactions, mechanism: Synthesis, wish: Wish, progress: Progress) -> Published:
