@@ -6,6 +6,7 @@ import math
 import struct
 from fractions import Fraction
 from itertools import combinations, pairwise
+from typing import Any
 
 
 def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
@@ -171,6 +172,21 @@ def bounded_counts(
         for move in pairwise(inside):
             moves[move] = moves.get(move, 0) + math.isqrt(unit * unit // (len(inside) - 1))
     return items, pairs, lengths, moves
+
+
+def counts_of_people(
+    people: list[list[list[int]]], kept: list[int], edges: list[int], shares: tuple[int, int], unit: int
+) -> list[dict[Any, int]]:
+    """The same where people have several baskets each: of every person the sum, scaled down to one unit as a whole."""
+    totals: list[dict[Any, int]] = [{}, {}, {}, {}]
+    for baskets in people:
+        tables = bounded_counts(baskets, kept, edges, *shares, unit)
+        for total, table, share in zip(totals, tables, (unit * unit, *shares, unit * unit), strict=True):
+            square = sum(v * v for v in table.values())
+            norm = math.isqrt(square - 1) + 1 if square else 0  # rounded up
+            for cell, v in table.items():
+                total[cell] = total.get(cell, 0) + (v if square <= share else v * math.isqrt(share) // norm)
+    return totals
 
 
 def pick(words: list[int], cumulated: list[int]) -> int:

@@ -25,7 +25,7 @@ from recveil.errors import RecveilError
 from recveil.kernels.baskets import Table, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
 from recveil.mechanism import Public
 from recveil.mechanisms import dp_streams
-from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams
+from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams, counting
 from recveil.mechanisms.dp_streams.drawing import Pairs, cumulated, cumulated_rows, pair_counts, similarity
 from recveil.mechanisms.dp_streams.pairs import FALSE, listed, places
 from recveil.mechanisms.spec import parse
@@ -435,7 +435,7 @@ def test_one_person_moves_the_selection_by_at_most_one(many: list[list[int]], wh
         return MECHANISM.count(data, (), replace(PUBLIC, catalogue=False))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dp_streams, "MOST_OF_ONE", most)
+        patch.setattr(counting, "MOST_OF_ONE", most)
         change = counted(list(enumerate(many))) - counted([(u, b) for u, b in enumerate(many) if u != who % len(many)])
     if any(fewer):
         assert sum(int(d) ** 2 for d in change) <= UNIT**2
@@ -463,14 +463,14 @@ def test_a_person_with_very_many_pairs_is_cut_down(monkeypatch: pytest.MonkeyPat
     n = 20_000
     hoarder = from_ids(pl.Series([1] * n + [2] * 3), pl.Series([*range(n), 5, 6, 7]), time=np.arange(n + 3))
     keep = np.arange(n, dtype=np.int32)
-    found = dp_streams.list_chunk(hoarder, keep, n, (PAIRS, UNIT**2 - PAIRS))
-    pairs = dp_streams.MOST_OF_ONE * (dp_streams.MOST_OF_ONE - 1) // 2
+    found = counting.listed_counts(hoarder, keep, n)
+    pairs = counting.MOST_OF_ONE * (counting.MOST_OF_ONE - 1) // 2
     assert pairs <= len(found.cells) <= pairs + 3
-    alone = dp_streams.list_chunk(hoarder.take(np.arange(n)), keep, n, (PAIRS, UNIT**2 - PAIRS))
+    alone = counting.listed_counts(hoarder.take(np.arange(n)), keep, n)
     squares = sum(int(v) ** 2 for v in (*alone.values, *alone.lengths))
     assert 0.9 * UNIT**2 < squares <= UNIT**2
-    monkeypatch.setattr(dp_streams, "_CELLS", 1)
-    again = dp_streams.list_chunk(hoarder, keep, n, (PAIRS, UNIT**2 - PAIRS))
+    monkeypatch.setattr(counting, "_CELLS", 1)
+    again = counting.listed_counts(hoarder, keep, n)
     assert np.array_equal(again.cells, found.cells)
     assert np.array_equal(again.values, found.values)
     assert np.array_equal(again.lengths, found.lengths)

@@ -312,7 +312,7 @@ def test_times_as_dates() -> None:
     ("header", "mapping", "roles"),
     [
         ("User_ID,ITEM,Stars,TimeStamp,Label", None, ["User_ID", "ITEM", "Label", "Stars", "TimeStamp"]),
-        ("session,user,item", None, ["user", "item"]),
+        ("session,user,item", None, ["user", "session", "item"]),
         ("tag_id,tag,resource,user,date", None, ["user", "resource", "tag", "date"]),
         ("user,book,item_id,isbn", None, ["user", "item_id"]),
         ("uid,sku,order,date,score", None, ["uid", "sku", "score", "date"]),

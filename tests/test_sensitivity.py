@@ -17,7 +17,7 @@ from scipy import sparse
 from test_non_interference import PROVED, SPECS, Desk, desk, holds, unit_of  # noqa: F401  (desk is a fixture)
 
 from recveil.mechanism import Synthesis
-from recveil.mechanisms.dp_streams import UNIT
+from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.mechanisms.dp_streams.pairs import Listed
 from recveil.mechanisms.spec import parse
 

@@ -91,6 +91,15 @@ def test_the_same_rows_in_any_partitions(spark: Any, name: str, tmp_path: Path) 
         both(spark, fitting(name), mechanism(name), tmp_path / str(partitions), partitions)
 
 
+def test_sessions_of_people_are_counted_on_the_executors(spark: Any, tmp_path: Path) -> None:
+    """Streams are sessions for dp-streams; for others the sessions of a person are one stream."""
+    from test_sessions import shoppers
+
+    data = shoppers(400)
+    both(spark, data, parse("dp-streams:epsilon=20,delta=0.01"), tmp_path / "sessions", 3)
+    both(spark, data, parse("pseudonymise"), tmp_path / "people", 3)
+
+
 def test_rows_of_a_public_list_of_users_are_not_for_spark() -> None:
     from recveil.spark.release import check_runs
 

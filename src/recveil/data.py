@@ -42,9 +42,10 @@ class Interactions:
     tags: pl.Series | None = None
     unit: Literal["user", "session"] = "user"
     untyped: frozenset[str] = frozenset()  # roles of ids whose type nobody declared: what is published settles it
+    session: NDArray[np.uint64] | None = None  # keys that tell the sessions of one user apart
 
     def __post_init__(self) -> None:
-        for name in ("user", "item", "rating", "time", "tag"):
+        for name in ("user", "item", "rating", "time", "tag", "session"):
             column = getattr(self, name)
             if column is None:
                 continue
@@ -109,7 +110,7 @@ class Interactions:
         columns = {
             f.name: getattr(self, f.name)[rows]
             for f in fields(self)
-            if f.name in ("user", "item", "rating", "time", "tag") and getattr(self, f.name) is not None
+            if f.name in ("user", "item", "rating", "time", "tag", "session") and getattr(self, f.name) is not None
         }
         return replace(self, **columns)
 
@@ -234,7 +235,10 @@ class Interactions:
 
     def frame(self) -> pl.DataFrame:
         """The rows with their ids, as a polars frame; unknown times are null."""
-        columns = {"user": self.users.gather(self.user), "item": self.items.gather(self.item)}
+        columns = {"user": self.users.gather(self.user)}
+        if self.session is not None:
+            columns["session"] = pl.Series(self.session.view(np.int64))
+        columns |= {"item": self.items.gather(self.item)}
         if self.tag is not None and self.tags is not None:
             columns["tag"] = self.tags.gather(self.tag)
         if self.rating is not None:
@@ -274,6 +278,7 @@ def from_ids(
     time: NDArray[Any] | None = None,
     tag: pl.Series | None = None,
     unit: Literal["user", "session"] = "user",
+    session: pl.Series | None = None,
 ) -> Interactions:
     """Interactions from columns of ids."""
     users, items = code(plain(user)), code(plain(item))
@@ -281,7 +286,11 @@ def from_ids(
     ratings = None if rating is None else np.asarray(rating, dtype=np.float64)
     if time is not None:
         time = np.asarray(time, dtype=np.float64 if time.dtype.kind == "f" else np.int64)
-    return Interactions(users[0], items[0], users[1], items[1], ratings, time, tags[0], tags[1], unit)
+    apart = None
+    if session is not None:
+        codes, named = code(plain(session))
+        apart = names.keys(named)[codes]
+    return Interactions(users[0], items[0], users[1], items[1], ratings, time, tags[0], tags[1], unit, session=apart)
 
 
 def align(*parts: Interactions) -> tuple[Interactions, ...]:
@@ -305,7 +314,9 @@ def concat(parts: Sequence[Interactions]) -> Interactions:
     rating = None if first.rating is None else np.concatenate([p.rating for p in parts if p.rating is not None])
     timed = all(p.time is not None for p in parts)
     time = np.concatenate([p.time for p in parts if p.time is not None]) if timed else None
-    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit, first.untyped)
+    apart = [p.session for p in parts if p.session is not None]
+    session = np.concatenate(apart) if len(apart) == len(parts) else None
+    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit, first.untyped, session)
 
 
 def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:

@@ -64,6 +64,7 @@ class Public:
     lists: tuple[str, ...] = ()  # what else was: tags, users
     users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
     untyped: frozenset[str] = frozenset()  # of ids read from text: those that are published settle their type
+    sessions: bool = False  # whether streams are sessions, of which the unit of privacy has all
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Mechanism(ABC):
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()  # columns without which it cannot work: rating, time, tag
     kinds: ClassVar[tuple[Kind, ...]] = ()  # what it is made for, where that is narrower than what it can run on
+    reads_sessions: ClassVar[bool] = False  # whether sessions of a person are streams; if not, they are one
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
     first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them

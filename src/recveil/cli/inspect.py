@@ -34,8 +34,9 @@ def inspect(
 def _lines(found: dict[str, Any]) -> list[str]:
     who = "session" if found["unit"] == "session" else "person"
     tags = f", {_counted(found['tags'], 'tag')}" if found["tags"] else ""
+    several = f" with {_counted(found['sessions'], 'session')}" if found["sessions"] else ""
     lines = [
-        f"{found['kind']}: {_counted(found['rows'], 'row')}, {_counted(found['users'], who)}, "
+        f"{found['kind']}: {_counted(found['rows'], 'row')}, {_counted(found['users'], who)}{several}, "
         f"{_counted(found['items'], 'item')}{tags}",
         f"density {found['density']:.4%}; {_counted(found['duplicates'], 'repeated row')}",
     ]

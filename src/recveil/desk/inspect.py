@@ -9,8 +9,13 @@ import numpy as np
 from recveil.data import Interactions
 from recveil.formats import count_duplicates, parse_columns
 from recveil.formats.overview import overview
+from recveil.views.sessions import sessions
 
 PROTECTS = {
+    "sessions": (
+        "a person with all her sessions; dp-streams releases sessions, and for other mechanisms the sessions of a "
+        "person are one stream"
+    ),
     "user": "a person with everything she did",
     "session": (
         "one session, not a person: who has several is protected less; if a column says whose they are, name it with "
@@ -38,7 +43,8 @@ def inspect(data: Interactions) -> dict[str, Any]:
         "users": data.n_users,
         "items": data.n_items,
         "tags": data.n_tags,
-        "protects": PROTECTS[data.unit],
+        "sessions": None if data.session is None else len(sessions(data.ordered()).starts) - 1,
+        "protects": PROTECTS["sessions" if data.session is not None else data.unit],
         "duplicates": count_duplicates(data),
         "density": pairs / (data.n_users * data.n_items),
         "rating": None

@@ -93,6 +93,8 @@ def release(
     `everyone`: all of data.users are in the data, as read from a file, also who has no row.
     """
     check_fit(mechanism, data, time)
+    if not mechanism.reads_sessions:
+        data = replace(data, session=None)
     chance = source(seed)
     people = data.user, data.users
     data = data.compact()  # nobody and nothing without a row may leave a trace
@@ -105,6 +107,7 @@ def release(
     public = Public(
         data.kind, data.unit, data.items, None if data.tags is None else data.tags.drop_nulls(),
         given.items is not None, given.lists(), data.users if knows_users else None, data.untyped,
+        data.session is not None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)

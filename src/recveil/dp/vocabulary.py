@@ -53,6 +53,11 @@ def threshold(law: Law, delta: float, unit: int = 1, most_items: int = 1) -> int
     return max(isqrt(unit * unit // t) + exceeded(law, delta / t) for t in range(1, most_items + 1))
 
 
+def threshold_of_sums(law: Law, delta: float, unit: int, most_items: int) -> int:
+    """The same where she may add anything up to `unit` to each of her ids."""
+    return unit + exceeded(law, delta / most_items)
+
+
 def exceeded(law: Law, chance: float) -> int:
     """An integer that noise exceeds with probability at most `chance`; the least one, or slightly more.
 

@@ -23,7 +23,7 @@ Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares 
 
 SECONDS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
-IDS = ("user", "item", "tag")
+IDS = ("user", "item", "tag", "session")
 NAN = ("NaN", "nan")  # what tools write for a missing value
 NO_ID = "is not an id: neither a whole number nor text"
 
@@ -58,7 +58,7 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
         raise RecveilError(f"{source}: no rows")
     declared = types or {}
     columns: dict[str, Column] = {}
-    for role in ("user", "item", "rating", "time", "tag"):
+    for role in ("user", "item", "rating", "time", "tag", "session"):
         if role not in frame.columns:
             continue
         if role in IDS:
@@ -77,11 +77,12 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
         keep = pl.Series(good)
         values = {role: v.filter(keep) if role in IDS else v[good] for role, v in values.items()}
     made = from_ids(
-        values["user"], values["item"], values.get("rating"), values.get("time"), values.get("tag"), raw.unit
-    )
+        values["user"], values["item"], values.get("rating"), values.get("time"), values.get("tag"), raw.unit,
+        values.get("session"),
+    )  # fmt: skip
     if faulty:
         made = made.over_users(ranked(people.unique()))
-    untyped = raw.untyped & set(frame.columns) - declared.keys()
+    untyped = raw.untyped & set(frame.columns) - declared.keys() - {"session"}  # sessions are never published
     vocabularies: dict[str, Any] = {f"{role}s": narrow(getattr(made, f"{role}s")) for role in untyped}  # same order
     return replace(made, untyped=untyped, **vocabularies)
 
@@ -215,7 +216,8 @@ def _unrolled(raw: pl.DataFrame, place: Place, broken: Broken) -> tuple[pl.DataF
     else:
         position = flat.select(pl.int_range(pl.len(), dtype=pl.Int64).over("user").alias("time"))["time"]
     rows = flat["row"]
-    return flat.select("user", "item", position), lambda row: place(rows[row])
+    session = [name for name in ("session",) if name in flat.columns]
+    return flat.select("user", "item", position, *session), lambda row: place(rows[row])
 
 
 def _wrong(column: pl.Series, mask: pl.Series, place: Place, rule: str) -> RecveilError:

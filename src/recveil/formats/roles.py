@@ -9,7 +9,7 @@ from typing import Literal
 
 from recveil.errors import RecveilError, unknown
 
-Role = Literal["user", "item", "rating", "time", "tag"]
+Role = Literal["user", "item", "rating", "time", "tag", "session"]
 
 # Lower case, without "_", "-" and blanks; the earlier name wins where a table has several.
 NAMES: dict[Role, tuple[str, ...]] = {
@@ -22,6 +22,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
     "rating": ("rating", "stars", "score"),
     "time": ("time", "timestamp", "ts", "datetime", "date", "order"),
     "tag": ("tag", "label", "tagid"),
+    "session": ("session", "sessionid"),  # of a user; where there is no column of users, sessions stand for them
 }
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")  # HetRec: day month year, or date_day date_month ...
 
@@ -74,14 +75,19 @@ def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str)
     for role in NAMES:
         if role not in columns and (position := _recognised(names, free, role, source)) is not None:
             columns[role] = [position]
+            del free[position]
     if "time" not in columns and (parts := _date_parts(free)):
         columns["time"] = parts
+    alone = "user" not in columns and "session" in columns
+    if alone:
+        columns["user"] = columns.pop("session")
     for role in ("user", "item"):
         if role not in columns:
             raise RecveilError(
                 f"{source}: no column for {role} {_among(names)}; name it, as in: {_suggested(names, columns, source)}"
             )
-    return Roles(columns, "session" if _plain(names[columns["user"][0]]).startswith("session") else "user")
+    alone = alone or _plain(names[columns["user"][0]]).startswith("session")
+    return Roles(columns, "session" if alone else "user")
 
 
 def _check(mapping: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from recveil.formats.roles import Role, Roles, assign
 from recveil.formats.sources import Source, first_line
 
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
-IDS: tuple[Role, ...] = ("user", "item", "tag")
+IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
 SEPARATORS = ",\t;|"
 DOUBLE_COLON = "::"
 BLOCK = 1 << 17  # bytes that a processor keeps at hand

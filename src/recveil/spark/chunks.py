@@ -75,6 +75,7 @@ def interactions(frame: pl.DataFrame, unit: Literal["user", "session"]) -> Inter
         None if time is None else time.fill_null(np.nan if time.dtype.is_float() else NO_TIME).to_numpy(),
         columns.get("tag"),
         unit,
+        columns.get("session"),
     )
 
 

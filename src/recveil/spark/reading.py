@@ -53,7 +53,7 @@ def read_table(
         raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
     frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
     rows = checked(_unrolled(frame, data, broken), Wanted(text, declared, broken), data)
-    untyped = frozenset(role for role in IDS if text and role in frame.columns and role not in declared)
+    untyped = frozenset(role for role in IDS if text and role in frame.columns and role not in declared) - {"session"}
     return table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped)
 
 
@@ -144,6 +144,8 @@ def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> 
         made |= {name: found[f"{end} {name}"] for name in ("rating", "time") if name in hers.columns}
         if tags is not None:
             made["tag"] = pl.repeat(tags[-n], found.height, eager=True)
+        if "session" in hers.columns:
+            made["session"] = pl.repeat(hers["session"][0], found.height, dtype=hers["session"].dtype, eager=True)
         some.append(pl.DataFrame({**made, "item": found["item"]}).select(hers.columns))
     return pl.concat(some).unique()
 

@@ -94,6 +94,8 @@ def release_table(
     out = placed(where)
     check_writable(out, force)
     check_fit(mechanism, data.specimen, time)
+    if data.specimen.session is not None and not mechanism.reads_sessions:
+        data = replace(data, frame=data.frame.drop("session"), specimen=replace(data.specimen, session=None))
     chance = source(seed)
     given = catalogue or Catalogue()
     if given.lists():
@@ -101,7 +103,10 @@ def release_table(
     if given.items is not None:
         data = over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
     layout, rows = data.layout, data.specimen
-    public = Public(rows.kind, rows.unit, layout.items, layout.tags, given.items is not None, untyped=layout.untyped)
+    public = Public(
+        rows.kind, rows.unit, layout.items, layout.tags, given.items is not None,
+        untyped=layout.untyped, sessions=rows.session is not None,
+    )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")

@@ -22,8 +22,9 @@ from recveil.desk.catalogue import Catalogue
 from recveil.desk.release import Published, Release
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.dp_streams import PAIRS, DpStreams
-from recveil.mechanisms.dp_streams import UNIT as STREAM_UNIT
+from recveil.mechanisms.dp_streams import DpStreams
+from recveil.mechanisms.dp_streams.counting import PAIRS
+from recveil.mechanisms.dp_streams.counting import UNIT as STREAM_UNIT
 from recveil.mechanisms.dp_tags import UNIT as TAG_UNIT
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.dp_tags.posts import DpPostTags

@@ -8,8 +8,6 @@ docs/guarantees/dp_streams.md has the theorem.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,41 +16,31 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian
-from recveil.dp.vocabulary import select, threshold
+from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
-from recveil.kernels.baskets import count_items, count_pairs, list_pairs
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
-from recveil.mechanisms.dp_streams.drawing import Tables, draw_streams
-from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, listed, noisy_cells
+from recveil.mechanisms.dp_streams.counting import (
+    EDGES,
+    MOST_OF_ONE,
+    PAIRS,
+    SESSIONS,
+    UNIT,
+    item_counts,
+    listed_counts,
+    table_counts,
+)
+from recveil.mechanisms.dp_streams.drawing import Numbers, Tables, draw_streams
+from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, noisy_cells
 from recveil.randomness import Source
-from recveil.views.contributions import at_most
 
 Ints = NDArray[np.int64]
 
-UNIT = 2**16  # the L2 norm of one person in integer tables; weights are rounded down
-PAIRS = 19 * UNIT**2 // 20  # of the squared norm of pairs and lengths together
-EDGES = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 SHARES = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
+SHARES_OF_SESSIONS = {"transitions": (0.10, 0.72, 0.15, 0.03), "none": (0.10, 0.87, 0.03)}  # the last: how many
 MOST_ITEMS = {"transitions": 4096, "none": 65536}
 DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FEWEST_ITEMS = 10
-MOST_OF_ONE = 500  # items with which one person counts where items are selected, and of which she has pairs in a list
-_CELLS = 2**27  # of listed pairs that are held at a time, about
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The second round's tables; they add with `+`."""
-
-    pairs: Ints
-    lengths: Ints
-    transitions: Ints
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.pairs + other.pairs, self.lengths + other.lengths, self.transitions + other.transitions
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,6 +58,7 @@ class DpStreams(Synthesis):
     learned_from = "tables"
     rounds = 2
     drawing = ("k",)
+    reads_sessions = True
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -99,7 +88,8 @@ class DpStreams(Synthesis):
     def variances(self, public: Public) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
-        found = [variance(UNIT, share * rho) for share in SHARES[self.order]]
+        shares = (SHARES_OF_SESSIONS if public.sessions else SHARES)[self.order]
+        found = [variance(UNIT, share * rho) for share in shares]
         if max(found) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
@@ -107,7 +97,8 @@ class DpStreams(Synthesis):
     def laws(self, public: Public) -> dict[str, Law]:
         """The noise of each table; lengths and pairs are one table."""
         found = [gaussian(v) for v in self.variances(public)]
-        return dict(zip(("items", "pairs", "transitions"), found, strict=False)) | {"lengths": found[1]}
+        names = ["items", "pairs", *["transitions"] * (self.order == "transitions"), *["sessions"] * public.sessions]
+        return dict(zip(names, found, strict=True)) | {"lengths": found[1]}
 
     def rho(self, public: Public) -> float:
         """What the noise actually costs, as zCDP."""
@@ -122,8 +113,9 @@ class DpStreams(Synthesis):
         known = "the catalogue of items" if public.catalogue else None
         given = f", given that {known} is public" if known else ""
         sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
+        whole = " with all her sessions" * public.sessions
         return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
+            f"Whoever sees the release learns almost the same whether or not any one {unit}{whole} was in the data "
             f"({strength(self.epsilon, self.delta)}){given}.{sessions}",
             status="proved",
             epsilon=self.epsilon,
@@ -148,25 +140,22 @@ class DpStreams(Synthesis):
 
     def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
         if not published:
-            if self.selects(public):
-                chunk = at_most(chunk, MOST_OF_ONE)
-            return count_items(chunk.starts(), chunk.item, chunk.n_items, UNIT)
+            return item_counts(chunk, public.sessions, bool(self.selects(public)))
         kept = self.kept(published, public)
         keep = np.full(chunk.n_items, -1, dtype=np.int32)
         keep[kept] = np.arange(len(kept), dtype=np.int32)
-        shares = (PAIRS, UNIT**2 - PAIRS)
         if len(kept) > DENSE:
-            return list_chunk(chunk, keep, len(kept), shares)
-        ordered = self.order == "transitions"
-        return Counts(*count_pairs(chunk.starts(), chunk.item, keep, len(kept), EDGES, *shares, UNIT, ordered))
+            return listed_counts(chunk, keep, len(kept))
+        return table_counts(chunk, keep, len(kept), self.order == "transitions", public.sessions)
 
     def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
         variances = self.variances(public)
         if not published:
             law = gaussian(variances[0])
             if self.selects(public):
-                above = threshold(law, self.selection_delta(public), UNIT, MOST_OF_ONE)
-                return {"items": select("items", counts, law, above, MOST_ITEMS[self.order], source)}
+                find = threshold_of_sums if public.sessions else threshold
+                above = find(law, self.selection_delta(public), UNIT, MOST_OF_ONE)
+                return {"items": select("items", counts, law, above, self.most_items(public), source)}
             return {"items": counts + draw(law, len(counts), source)}
         if isinstance(counts, Listed):
             lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
@@ -179,7 +168,14 @@ class DpStreams(Synthesis):
         if self.order == "transitions":
             law = gaussian(variances[2])
             tables["transitions"] = counts.transitions + draw(law, counts.transitions.size, source.derive("order"))
+        if counts.sessions is not None:
+            law = gaussian(variances[-1])
+            tables["sessions"] = counts.sessions + draw(law, len(SESSIONS), source.derive("sessions"))
         return tables
+
+    def most_items(self, public: Public) -> int:
+        """How many items are kept at most; pairs of people with sessions are not listed one by one."""
+        return min(MOST_ITEMS[self.order], DENSE) if public.sessions else MOST_ITEMS[self.order]
 
     def kept(self, published: tuple[Any, ...], public: Public) -> Ints:
         """The items that the tables are about: those selected, or those of the catalogue that stand out of the noise.
@@ -191,7 +187,8 @@ class DpStreams(Synthesis):
             kept = np.arange(len(items))
             help_ = "more people, a larger epsilon, or a public list of items (--catalogue) would help"
         else:
-            kept, help_ = self._outstanding(items, float(np.sqrt(self.variances(public)[0])))
+            sigma = float(np.sqrt(self.variances(public)[0]))
+            kept, help_ = self._outstanding(items, sigma, self.most_items(public))
         if len(kept) < FEWEST_ITEMS:
             raise RecveilError(
                 f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
@@ -199,7 +196,7 @@ class DpStreams(Synthesis):
             )
         return kept
 
-    def _outstanding(self, items: Ints, sigma: float) -> tuple[Ints, str]:
+    def _outstanding(self, items: Ints, sigma: float, most: int) -> tuple[Ints, str]:
         """The items of a catalogue above the largest of as many noises; and, were they too few, what would help."""
         from scipy.special import ndtri
 
@@ -207,7 +204,7 @@ class DpStreams(Synthesis):
             raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
         threshold = float(ndtri(1 - 1 / len(items))) * sigma
         order = np.argsort(-items, kind="stable")
-        kept = order[: MOST_ITEMS[self.order]]
+        kept = order[:most]
         luck = max(float(ndtri(1 - FEWEST_ITEMS / len(items))), 0.0) * sigma  # what noise alone lifts so high
         at = float(items[order[FEWEST_ITEMS - 1]]) - luck
         more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
@@ -219,7 +216,7 @@ class DpStreams(Synthesis):
         kept = self.kept(published, public)
         m = len(kept)
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
-        moves = published[1].get("transitions")
+        moves, many = published[1].get("transitions"), published[1].get("sessions")
         return Tables(
             kept,
             published[0]["items"][kept] / UNIT,
@@ -227,22 +224,15 @@ class DpStreams(Synthesis):
             published[1]["lengths"] / UNIT,
             None if moves is None else moves.reshape(m, m) / UNIT,
             sigmas[1],
-            sigmas[-1],
+            sigmas[2] if moves is not None else 0.0,
             EDGES,
             float(np.sqrt(1 - PAIRS / UNIT**2)),
+            None if many is None else Numbers(many / UNIT, sigmas[-1], SESSIONS),
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         k = None if self.k == "auto" else int(self.k)
         return Drawn(draw_streams(self.tables(published, public), public, k, source))
-
-
-def list_chunk(chunk: Interactions, keep: NDArray[np.int32], m: int, shares: tuple[int, int]) -> Listed:
-    """The pairs of a chunk one by one, some people at a time: memory depends on a constant, not on the busiest."""
-    rows = at_most(chunk.take(keep[chunk.item] >= 0), MOST_OF_ONE)
-    longest = int(np.diff(rows.starts()).max(initial=1))
-    parts = rows.chunks("user", max(1, _CELLS // longest)) if len(rows) else iter([rows])
-    return reduce(add, (listed(*list_pairs(p.starts(), p.item, keep, m, EDGES, *shares)) for p in parts))
 
 
 def pair_table(second: dict[str, Ints], m: int, variance: int) -> NDArray[np.float64] | Above:

@@ -30,6 +30,20 @@ SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contributi
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """People by how many sessions they have: noisy counts of the classes that begin at `edges`."""
+
+    people: Floats
+    sigma: float
+    edges: Ints
+
+    def total(self) -> float:
+        """How many sessions there are, about; a class that does not stand out of the noise counts for none."""
+        counts = np.where(self.people > 3 * self.sigma, self.people, 0.0)
+        return float((counts * (self.edges + np.append(self.edges[1:] - 1, self.edges[-1])) / 2).sum())
+
+
+@dataclass(frozen=True)
 class Tables:
     """Published tables in units of one person. A length counts `one_length` of a unit."""
 
@@ -42,6 +56,7 @@ class Tables:
     move_sigma: float
     edges: Ints
     one_length: float
+    sessions: Numbers | None = None  # where people have several streams
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ def draw_streams(tables: Tables, public: Public, k: int | None, source: Source, 
         pl.Series(np.arange(len(sizes))),
         public.items,
         time=None if tables.transitions is None else position,
-        unit="session" if public.unit == "session" else "user",
+        unit="session" if public.unit == "session" or public.sessions else "user",
     )
 
 
@@ -154,8 +169,9 @@ def draw_lengths(tables: Tables, k: int | None, rng: np.random.Generator) -> Int
     counts = people(tables)
     n = counts.sum()
     if k is None:
-        digits = 10.0 ** max(np.floor(np.log10(n)) - 1, 0)
-        k = max(int(np.round(n / digits) * digits), 1)
+        streams = n if tables.sessions is None else max(tables.sessions.total(), 1.0)
+        digits = 10.0 ** max(np.floor(np.log10(streams)) - 1, 0)
+        k = max(int(np.round(streams / digits) * digits), 1)
     kind = rng.choice(len(counts), size=k, p=counts / n)
     sizes = rng.integers(tables.edges[kind], last_lengths(tables.edges)[kind] + 1)
     return np.minimum(sizes, len(tables.kept))
