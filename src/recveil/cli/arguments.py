@@ -40,6 +40,7 @@ Owner = Annotated[
     str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+NoSeed = Annotated[int | None, typer.Option("--seed", hidden=True)]  # accepted since the first version; it does nothing
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")
 ]

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, EngineName, Json, Master, Seed, answer, read_released, say
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    EngineName,
+    Json,
+    Master,
+    NoSeed,
+    answer,
+    read_released,
+    say,
+)
 from recveil.errors import unknown
 
 if TYPE_CHECKING:
@@ -31,7 +42,7 @@ def clicks(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Utility and privacy of clicks: commonality, disclosure, zones in time order, and what strategies would change.
 

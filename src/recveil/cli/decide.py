@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recveil.cli.arguments import EngineName, Json, Master, Owner, Seed, answer, say
+from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answer, say
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
 
@@ -31,7 +31,7 @@ def decide(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Write the decision sheet of a bundle from what was measured; with --approve or --refuse, sign the decision.
 

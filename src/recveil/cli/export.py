@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import EngineName, Json, Master, Seed, answer, say
+from recveil.cli.arguments import EngineName, Json, Master, NoSeed, answer, say
 
 
 def export(
@@ -16,7 +16,7 @@ def export(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Write a verified bundle as the folder or file that somebody else's tool opens; rows, hashes and claims stay.
 

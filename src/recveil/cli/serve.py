@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from recveil.cli.arguments import Columns, Duplicates, Json, Seed, answer, read_released, say
+from recveil.cli.arguments import Columns, Duplicates, Json, NoSeed, answer, read_released, say
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def serve(
     ] = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """The click advisor in a browser: what a click would give a person and give away, before she clicks.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import EngineName, Json, Master, Owner, Seed, answer
+from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answer
 
 
 def verify(
@@ -18,7 +18,7 @@ def verify(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: Seed = None,  # noqa: ARG001
+    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Prove that a bundle's files belong together, and say who signed what. Exit code 3 where something does not hold.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
@@ -18,11 +16,12 @@ from recveil.data import Interactions, concat
 from recveil.desk.card import card
 from recveil.desk.claims import CLAIMS, claim
 from recveil.desk.croissant import CROISSANT, croissant
-from recveil.desk.places import Folder, Place, os_errors, whole
+from recveil.desk.places import Folder, Place, whole
 from recveil.desk.release import Release
 from recveil.desk.signing import Signer
 from recveil.errors import RecveilError
 from recveil.formats import read, write
+from recveil.formats.files import written
 from recveil.guarantee import Guarantee
 from recveil.mechanisms import spec
 
@@ -193,16 +192,8 @@ def placed(place: str | Path | Place) -> Place:
 
 def save_map(id_map: pl.DataFrame, path: str | Path) -> None:
     """The private map from original to released users, readable by its owner alone."""
-    path = Path(path)
-    with os_errors(path):
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                id_map.write_csv(file)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+    with written(path, private=True) as file:
+        id_map.write_csv(file)
 
 
 def _manifest(release: Release, licence: str | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import polars as pl
 
 from recveil.desk.release import Published
 from recveil.errors import RecveilError
+from recveil.formats.files import written
 from recveil.mechanism import Mechanism, Public, Synthesis
 from recveil.mechanisms import spec
 
@@ -22,7 +22,7 @@ _HEADER = "recveil-statistics"
 
 def save_statistics(published: Published, path: str | Path) -> None:
     """Write statistics; whoever holds the file knows what the guarantee says, and no more, unless they were seeded."""
-    path, public = Path(path), published.public
+    public = published.public
     header = {
         "mechanism": spec.text(published.mechanism),
         "kind": public.kind,
@@ -39,15 +39,8 @@ def save_statistics(published: Published, path: str | Path) -> None:
     arrays: dict[str, Any] = {_HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
     for number, tables in enumerate(published.rounds):
         arrays |= {f"{number}/{name}": table for name, table in tables.items()}
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        part.replace(path)
-    except OSError as error:
-        raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with written(path) as file:
+        np.savez_compressed(file, **arrays)
 
 
 def is_statistics(path: str | Path) -> bool:
@@ -71,7 +64,8 @@ def load_statistics(path: str | Path) -> Published:
                     rounds += [{} for _ in range(int(number) + 1 - len(rounds))]
                     rounds[int(number)][table] = file[name]
         mechanism = spec.parse(header["mechanism"])
-        assert isinstance(mechanism, Synthesis)
+        if not isinstance(mechanism, Synthesis):
+            raise ValueError(mechanism.name)
         tags = None if header["tags"] is None else pl.Series(header["tags"])
         public = Public(
             header["kind"],
@@ -84,7 +78,7 @@ def load_statistics(path: str | Path) -> Published:
             sessions=bool(header.get("sessions", False)),
         )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))
-    except (OSError, ValueError, KeyError, AssertionError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         raise RecveilError(f"{path} cannot be read as published statistics") from None
 
 

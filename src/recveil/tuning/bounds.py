@@ -54,9 +54,10 @@ def parse_bound(bound: str) -> Bound:
     """A bound such as agreement>=0.8, hiding>=0.5 or linkage@8<=0.1."""
     form = _FORM.fullmatch(bound)
     try:
-        assert form is not None
+        if form is None:
+            raise ValueError(bound)
         name, known, sign, limit = form[1], form[2], form[3], float(form[4])
-    except (AssertionError, ValueError):
+    except ValueError:
         raise RecveilError(f"a bound is written as agreement>=0.8 or linkage@8<=0.1, not {bound!r}") from None
     if name not in _NAMES:
         raise unknown("bound", name, _NAMES)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from recveil.data import Interactions, concat
@@ -189,7 +188,16 @@ def _slabs(keys: NDArray[Any], m: int) -> Iterator[tuple[int, int]]:
 def _sample(data: Interactions) -> Sample:
     """At most _SAMPLE users, by a hash of their keys: the same ones however the data were cut into chunks."""
     present = np.bincount(data.user, minlength=data.n_users) > 0
-    hashed = pl.Series(data.keys("user")).hash(seed=0).to_numpy()
+    hashed = _mixed(data.keys("user"))
     hashed = np.where(present, hashed, np.iinfo(np.uint64).max)
     first = np.argsort(hashed, kind="stable")[: min(_SAMPLE, int(present.sum()))]
     return Sample(data.take_users(first).ordered())
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64: a bijection that is the same in every version of every library."""
+    x = keys ^ (keys >> np.uint64(30))
+    x = x * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
