@@ -71,6 +71,9 @@ def release(
     """
     if len(with_) > 1:
         raise RecveilError(f"--with was given {len(with_)} times; a release is made by one mechanism")
+    spec = with_[0]
+    if scale:
+        spec = f"{spec}{',' if ':' in spec else ':'}scale=({scale})"
     from recveil.desk.engine import Engine
     from recveil.desk.inputs import Input
     from recveil.desk.publish import ReleaseRequest, run_release
@@ -78,7 +81,7 @@ def release(
     publication = _publication(licence, sign)  # a key that does not open is known before anything is spent
     request = ReleaseRequest(
         Input(data, columns, duplicates, fold_tags, types),
-        with_[0],
+        spec,
         out,
         format=format,
         time=time,

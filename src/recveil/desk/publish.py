@@ -80,8 +80,8 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
         book.read(request.ledger)  # what cannot be kept is refused before anything is spent
     if again:
         request.engine.check_reach(request.out)
-        made = draw(again, seed=request.seed, time=request.time)  # type: ignore[arg-type]
-        manifest = save(made, request.out, **_publication(request))
+        made: Any = draw(again, seed=request.seed, time=request.time)  # type: ignore[arg-type]
+        manifest: Mapping[str, Any] = save(made, request.out, **_publication(request))
     elif request.engine.on_spark:
         made = _on_spark(request, mechanism)
         manifest = made.manifest
