@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import Interactions, from_ids
-from recveil.measurement import Trial, trial
+from recveil.desk.shadows import Halves, of_halves
+from recveil.measurement import Also, Shadows, Trial, owners, trial
 
 
 def people(
@@ -39,11 +41,29 @@ def published(data: Interactions, seed: int = 0) -> tuple[Interactions, pl.DataF
     return replace(data, user=token[data.user], users=names), id_map
 
 
+def shadowed(data: Interactions, seed: int = 0) -> Shadows:
+    """Halves of the data, published with new ids alone."""
+    return of_halves(data, lambda people, number: published(people, number)[0], Halves(8, seed=seed))
+
+
 def same(n: int = 150, seed: int = 0) -> Trial:
     """released = train, with held-out people of the same kind."""
     train, held = people(n, seed), people(n // 2, seed + 1000, first=n)
     released, id_map = published(train)
-    return trial(train, released, holdout=held, id_map=id_map)
+    again, other_map = published(train, seed + 1)
+    return replace(
+        trial(train, released, holdout=held, id_map=id_map),
+        shadows=(shadowed(train, seed),),
+        also=Also(again, owners(train, again, other_map)),
+        attributes={"even": (even(train), even(held))},
+    )
+
+
+def even(data: Interactions) -> NDArray[np.int8]:
+    """Who has more even items than odd ones; unknown where it is a draw."""
+    ids = data.items.to_numpy()[data.item]
+    balance = np.bincount(data.user, weights=1.0 - 2 * (ids % 2), minlength=data.n_users)
+    return np.where(balance == 0, -1, balance > 0).astype(np.int8)
 
 
 def unrelated(n: int = 100, seed: int = 0) -> Trial:
@@ -51,4 +71,16 @@ def unrelated(n: int = 100, seed: int = 0) -> Trial:
     kind = {"items": 40, "size": 8, "uniform": True}
     train, held = people(n, seed, **kind), people(n, seed + 1000, first=n, **kind)  # type: ignore[arg-type]
     released, id_map = published(people(n, seed + 2000, **kind), seed)  # type: ignore[arg-type]
-    return trial(train, released, holdout=held, id_map=id_map)
+    subject = trial(train, released, holdout=held, id_map=id_map)
+
+    def other(_: Interactions, number: int) -> Interactions:
+        return published(people(n // 2, number % 2**32, **kind))[0]  # type: ignore[arg-type]
+
+    again, other_map = published(people(n, seed + 3000, **kind), seed + 1)  # type: ignore[arg-type]
+    coins = np.random.default_rng(seed).integers(0, 2, (2, n), dtype=np.int8)
+    return replace(
+        subject,
+        shadows=(of_halves(train, other, Halves(8, seed=seed)),),
+        also=Also(again.over_items(subject.train.items), owners(train, again, other_map)),
+        attributes={"coin": (coins[0], coins[1])},
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
@@ -130,15 +131,25 @@ def intersect(records: list[Profile], known: list[tuple[int, float]], tolerance:
     ]
 
 
-def score(records: list[Profile], known: list[tuple[int, float]], weights: list[float], spread: float) -> list[float]:
-    """The score of every record: the weight of each known item that it holds, less the farther its rating is."""
+def score(
+    records: list[Profile],
+    known: list[tuple[int, float]],
+    gains: list[list[float]],
+    misses: list[list[float]],
+    kinds: Sequence[int],
+    scale: Sequence[float],
+    spread: float,
+) -> list[float]:
+    """The score of every record: the gain of each known item that it holds, less the farther its rating is; a miss for
+    every known item; scaled. A record without any known item scores nothing."""
     scores = []
-    for record in records:
-        total = 0.0
+    for number, record in enumerate(records):
+        total, kind = 0.0, kinds[number]
         for i, v in known:
             if i in record:
-                total += weights[i] * (1.0 if math.isnan(v) else math.exp(-abs(record[i] - v) / spread))
-        scores.append(total)
+                total += gains[i][kind] * (1.0 if math.isnan(v) else math.exp(-abs(record[i] - v) / spread))
+        missed = sum(misses[i][kind] for i, _ in known)
+        scores.append((total + missed) * scale[number] if total else 0.0)
     return scores
 
 
@@ -822,6 +833,43 @@ def block_nearest(total: list[list[float]], floor: float, same: bool, k: int) ->
                 near[i].append((-round(value, 12), j))
                 near[j if same else len(total) + j].append((-round(value, 12), i))
     return [[(j, -s) for s, j in sorted(found)[:k]] for found in near]
+
+
+# --- traces of a person in a release: kernels/membership.py -------------------------------------------------------
+
+
+def closeness(person: set[int], records: list[set[int]], weights: Sequence[float]) -> list[float]:
+    """The features of kernels.membership.CLOSENESS, by their definitions."""
+    cosines, jaccard, inside, holds, heavy, lifts = [], [], [], [0.0], [], []
+    mean = sum(map(len, records)) / len(records)
+    for record in records:
+        both = person & record
+        cosines.append(len(both) / math.sqrt(len(person) * len(record)))
+        jaccard.append(len(both) / len(person | record))
+        inside.append(len(both) / len(person))
+        if len(record) >= 3:
+            holds.append((len(both) - 1) / len(record))
+        weight = [sum(weights[i] for i in items) for items in (both, person, record)]
+        heavy.append(weight[0] / math.sqrt(weight[1] * weight[2]))
+        by_chance = sum(sum(i in r for r in records) / len(records) for i in person) * len(record) / mean
+        lifts.append((len(both) - by_chance) / math.sqrt(by_chance + 1))
+    top = sorted([*cosines, 0.0, 0.0, 0.0, 0.0, 0.0], reverse=True)[:5]
+    soft = math.log(sum(math.exp(20 * c) for c in cosines) / len(cosines))
+    return [top[0], sum(top) / 5, top[0] - top[1], soft, max(jaccard), max(inside), max(holds), max(heavy), max(lifts)]
+
+
+def pair_traces(person: set[int], records: list[set[int]], population: list[set[int]]) -> list[float]:
+    """The features of kernels.membership.PAIRS, by their definitions."""
+    pairs = [(a, b) for a in person for b in person if a < b]
+    if not pairs:
+        return [0.0, 0.0, 0.0]
+    here = [sum(a in r and b in r for r in records) for a, b in pairs]
+    there = [sum(a in r and b in r for r in population) for a, b in pairs]
+    share = len(records) / len(population)
+    rare = [h > 0 for h, t in zip(here, there, strict=True) if t <= 3]
+    logs = [math.log((h + 0.25) / (t * share + 0.25)) for h, t in zip(here, there, strict=True)]
+    lifts = [h / t for h, t in zip(here, there, strict=True)]
+    return [sum(lifts) / len(pairs), sum(logs) / len(pairs), sum(rare) / len(rare) if rare else 0.0]
 
 
 def first_ratings(ratings: list[tuple[int, float]]) -> dict[int, float]:

@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "clicks": {"kernels", *ROWS},
     "mechanisms": {"mechanism", "guarantee", "randomness", "dp", *SHAPES},
     "recommenders": SHAPES,
-    "attacks": MEASURES,
+    "attacks": {"guarantee", "recommenders", *MEASURES},  # a ceiling is a promise's; lists are a model's
     "metrics": {"recommenders", *MEASURES},
     "report": {"formats", "guarantee", "measurement", *PLAIN},
 }
@@ -95,6 +95,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
+    "desk.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
     "desk.evidence": "what a decision rests on",
@@ -102,6 +103,7 @@ STEPS_OF_THEIR_OWN = {
     "desk.local": "the local engine",
     "desk.losses": "what a release has lost, in words",
     "desk.next_steps": "what to type next",
+    "desk.people": "what people are, as questions",
     "desk.verification": "what verify checks beyond hashes",
     "dp.continual": "the noise of counters that go on",
     "dp.sparse_noise": "noise on tables that are mostly empty",

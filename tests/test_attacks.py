@@ -24,6 +24,9 @@ from recveil.measurement import LeftOutError, Measurement, Trial, trial
 every = pytest.mark.parametrize("name", sorted(ATTACKS))
 # Similarity to a picked record is above that to a random one for anybody of whom items are known: see the control.
 JUDGED_BY_CONTROL = {"theta-omega"}
+DIFFERENCES = {"attributes-attributable"}  # of two AUCs: may be negative
+CROWDS = {"attributes": 700}  # people that it takes to be sure of a difference
+CLEAR = {"lists": 0.3}  # seen through a model, and not for all people, a member is less plain
 SEEDS = 40
 
 
@@ -42,11 +45,12 @@ def attack(name: str, subject: Trial, seed: int = 0) -> list[Measurement]:
 
 @every
 def test_it_succeeds_where_the_data_are_released_as_they_are(name: str) -> None:
-    for m in attack(name, same()):
+    found = attack(name, same(CROWDS.get(name, 150)))
+    for m in found:
         assert m.chance is not None
         assert m.low > m.chance, m
         assert "no better" not in m.note
-    assert max(m.value - (m.chance or 0) for m in attack(name, same())) > 0.4
+    assert max(m.value - (m.chance or 0) for m in found) > CLEAR.get(name, 0.4)
 
 
 @every
@@ -54,7 +58,8 @@ def test_it_is_at_chance_on_a_release_that_has_nothing_to_do_with_the_data(name:
     rows = defaultdict(list)
     for seed in range(SEEDS):
         for m in attack(name, unrelated(seed=seed), seed):
-            rows[m.name, str(m.params)].append(m)
+            if m.params.get("trained_on") != "data":  # such a model has no release between it and the data
+                rows[m.name, str(m.params)].append(m)
     inside, alarms = defaultdict(list), defaultdict(list)
     for (found, _), runs in rows.items():
         for m in runs:
@@ -78,8 +83,9 @@ def test_it_says_so_when_it_finds_nothing(name: str) -> None:
 @every
 def test_control_and_interval_are_there(name: str) -> None:
     for m in attack(name, same()):
-        assert m.control is not None and 0 <= m.control <= 1
-        assert 0 <= m.low <= m.value <= m.high <= 1
+        least = -1 if m.name in DIFFERENCES else 0
+        assert m.control is not None and least <= m.control <= 1
+        assert least <= m.low <= m.value <= m.high <= 1
         assert m.n > 0 and set(m.record()) >= {"name", "params", "value", "low", "high", "control", "chance", "n"}
         assert m.control < m.value
 

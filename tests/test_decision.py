@@ -40,8 +40,8 @@ def measured(found: float = 0.02, high: float = 0.03, auc: float = 0.52) -> dict
     return {
         "measurements": [
             number("linkage", found, 0.01, high, known=8, attacker="intersection", ratings=False),
-            number("linkage", found, 0.01, high, known=8, attacker="score", ratings=True),
-            number("linkage", 0.99, 0.98, 1.0, known=16, attacker="score", ratings=True),  # more than the public knows
+            number("linkage", found, 0.01, high, known=8, attacker="strongest", ratings=True),
+            number("linkage", 0.99, 0.98, 1.0, known=16, attacker="strongest", ratings=True),  # too many
             number("membership-auc", auc, auc - 0.03, auc + 0.03, score="distance") | {"chance": 0.5},
             number("lift", 0.5, 0.4, 0.6, referee="all"),
         ],
@@ -141,7 +141,7 @@ def test_own_recipients_by_file(tmp_path: Path) -> None:
     (tmp_path / "court.toml").write_text("[court]\n" + "\n".join(lines) + "\n")
     court = read_recipient(str(tmp_path / "court.toml"))
     assert (court.title, court.known_items, court.mitigations) == ("A court", 2, ())
-    rated = number("linkage", 0.9, 0.8, 1.0, known=2, attacker="score", ratings=True)
+    rated = number("linkage", 0.9, 0.8, 1.0, known=2, attacker="strongest", ratings=True)
     assert not evidence.findings([rated], court)  # they know no ratings
     assert not [gap for gap in evidence.not_run([], [], court) if gap["attack"] == "across releases"]
     for text, words in [

@@ -62,14 +62,14 @@ def recall(S: np.ndarray, X: sparse.csr_array, query: sparse.csr_array, result: 
     return float((np.take_along_axis(result.toarray(), top, 1).sum(1) / result.sum(1)).mean())
 
 
-def trained(data: Interactions, epsilon: float) -> np.ndarray:
+def trained(data: Interactions, epsilon: float, catalogue: pl.Series | None = CATALOGUE, seeds: int = 2) -> np.ndarray:
     """Recall@5 of ItemKNN and EASE, mean over 4 splits x 2 noise seeds."""
     found = []
     for seed in range(4):
         train, query, result = split(data, seed)
         mechanism = DpStreams(epsilon=epsilon, delta=1e-5, k=len(np.unique(train.user)))
-        for noise in range(2):
-            X = release(train, mechanism, seed=noise, catalogue=CATALOGUE).data.over_items(CATALOGUE).matrix(True)
+        for noise in range(seeds):
+            X = release(train, mechanism, seed=noise, catalogue=catalogue).data.over_items(CATALOGUE).matrix(True)
             found.append([recall(model(X), X, query, result) for model in (item_knn, ease)])
     return np.mean(found, axis=0)
 
@@ -78,6 +78,12 @@ def trained(data: Interactions, epsilon: float) -> np.ndarray:
 def test_recommenders_learn_from_the_release(real_data: Path, epsilon: float, knn: float, strong: float) -> None:
     ours = trained(yahoo(real_data), epsilon)
     assert ours == pytest.approx([knn, strong], abs=0.004)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_items_selected_within_the_budget_serve_nearly_as_well(real_data: Path, epsilon: float) -> None:
+    listed, selected = (trained(yahoo(real_data), epsilon, items, seeds=1) for items in (CATALOGUE, None))
+    assert np.all(selected >= 0.96 * listed)
 
 
 def test_nothing_is_invented_where_there_is_nothing(real_data: Path) -> None:

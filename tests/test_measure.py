@@ -47,7 +47,7 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}
     assert names >= attacks | {"lift", "precision", "rmse", "agreement"}
     why = {gap["name"]: gap["why"] for gap in found["left_out"]}  # ratings are released without their order
-    assert set(why) == {"copies", "tags"} and why["tags"] == "the data have no tags"
+    assert set(why) == {"copies", "tags", "shadow", "across", "attributes"} and why["tags"] == "the data have no tags"
     for m in found["measurements"]:
         assert m["mechanism"] == "pseudonymise"
         assert m["low"] <= m["value"] <= m["high"]

@@ -54,6 +54,7 @@ def posts(counts: Any) -> Tables:
 # How a mechanism's counts fall into tables, and what a neighbour may move in each: a norm and its bound.
 BOUNDS: dict[str, tuple[Callable[[Any], Tables], Callable[[str], tuple[int, float]]]] = {
     "dp-streams": (streams, lambda spec: (2, UNIT)),  # noqa: ARG005
+    "dp-ratings": (named, lambda spec: (2, UNIT)),  # noqa: ARG005
     "dp-tags": (named, lambda spec: (2, UNIT) if "unit=user" in spec else (1, 1)),
     "dp-post-tags": (posts, lambda spec: (1, 2)),  # noqa: ARG005
 }

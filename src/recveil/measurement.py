@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import Codes, Interactions, align
 from recveil.errors import RecveilError, not_installed
@@ -80,6 +81,42 @@ NO_TEST_PEOPLE = "there are no test people: nobody is known to be held out of th
 NO_OWNERS = "nobody knows which record is whose; give the id map of the release"
 
 
+@dataclass(frozen=True, eq=False)
+class Shadows:
+    """Releases by one mechanism of people whose membership is known: to learn from, and to be attacked.
+
+    population: the people whom the attacker knows, with their rows. people: codes of those who are asked about.
+    inside[r, p]: whether person p is in release r. The first `learnt` releases are for learning, 2k and 2k + 1 each
+    other's complement; the rest are attacked. made(r) gives a release, or raises where the mechanism refuses.
+    ceiling: the AUC that a proved guarantee for persons allows.
+    """
+
+    population: Interactions
+    people: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    learnt: int
+    made: Callable[[int], Interactions]
+    plan: Literal["pool", "strict"] = "pool"
+    target: Literal["halves", "bundle"] = "halves"
+    ceiling: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Also:
+    """Another release of the same people, over the items of the Trial; owner as there.
+
+    kept: with which probability either release left a bit as it was, where both are known to have flipped bits.
+    """
+
+    released: Interactions
+    owner: Codes | None = None
+    kept: tuple[float, float] | None = None
+
+
+Labels = tuple[NDArray[np.int8], NDArray[np.int8] | None]  # of the people of train, and of holdout; -1: unknown
+
+
 @dataclass(frozen=True)
 class Trial:
     """Data and what was released of them, over one item vocabulary.
@@ -87,6 +124,8 @@ class Trial:
     train: the rows that the mechanism saw. released: what it gave out. holdout: people whom it never saw. owner: for
     each released user the code in train.users of the person whose record it is or was seeded by, -1 where unknown;
     None where nobody knows. query and result: what test people did before and after the moment of recommendation.
+    shadows: releases by the same mechanism to learn from, if any were made. also: another release of the same people.
+    attributes: who has which attribute, by its name.
     """
 
     train: Interactions
@@ -95,6 +134,9 @@ class Trial:
     owner: Codes | None = None
     query: Interactions | None = None
     result: Interactions | None = None
+    shadows: tuple[Shadows, ...] = ()
+    also: Also | None = None
+    attributes: Mapping[str, Labels] = field(default_factory=dict)
 
 
 Measure = Callable[[Trial, np.random.Generator], list[Measurement]]
@@ -114,8 +156,8 @@ def trial(
     if not np.any(places(released.items, train.items) >= 0):
         raise RecveilError("the release and the data have no item in common: it is not a release of these data")
     named = {name: part for name, part in given.items() if part is not None}
-    aligned = dict(zip(named, align(*named.values()), strict=True))
-    owner = None if id_map is None else _owner(train, released, id_map)
+    aligned: dict[str, Any] = dict(zip(named, align(*named.values()), strict=True))
+    owner = None if id_map is None else owners(train, released, id_map)
     return Trial(**aligned, owner=owner)
 
 
@@ -146,7 +188,8 @@ def attempt(
     return found, "" if found else "there is nothing to measure in these data"
 
 
-def _owner(train: Interactions, released: Interactions, id_map: pl.DataFrame) -> Codes:
+def owners(train: Interactions, released: Interactions, id_map: pl.DataFrame) -> Codes:
+    """Of each released user whose record it is, as a code in train.users, by the private map; -1: it does not say."""
     original = id_map["original"].cast(train.users.dtype, strict=False)
     token = id_map["released"].cast(released.users.dtype, strict=False)
     codes = pl.DataFrame({"original": original, "released": token}).join(

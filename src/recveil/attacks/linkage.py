@@ -1,20 +1,23 @@
 """linkage: the attacker knows r items of a person and picks the released record that is hers.
 
 `intersection` keeps the records that hold all known items and guesses among them: success is 1/candidates. With no
-candidate left it guesses among all records. `score` is the weighted score of Narayanan and Shmatikov; it picks the best
-record, and claims to have found her where that stands out from the second best by its eccentricity.
+candidate left it guesses among all records. The others score records (scorings.py), pick the best one, and claim to
+have found her where it stands out from the second best by its eccentricity. `strongest` is the best of them all: for
+either half of the people the one that does best on the other half.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
+from recveil.attacks.outcomes import Attacker, Outcome, Side, per_person, strongest
+from recveil.attacks.scorings import SCORINGS, Scoring
 from recveil.attacks.truth import Truth, closest, truth
 from recveil.attacks.verdict import measured
 from recveil.data import Interactions
@@ -25,28 +28,11 @@ from recveil.kernels.record_search import cosines
 from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.views.records import Postings, Records, postings, records
 
-Attacker = Literal["intersection", "score"]
-ATTACKERS: tuple[Attacker, ...] = ("intersection", "score")
+ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
+STRONGEST = "strongest"
 KNOWN = (1, 2, 4, 8, 16)
 ECCENTRICITY = 1.5  # of Narayanan and Shmatikov: below it they name nobody
 _LUCKY = 10  # records drawn per person by one who saw nothing
-
-
-class Side(NamedTuple):
-    """People to be attacked: members, whose records are in the release, or people who are not in the data."""
-
-    data: Interactions
-    records: Records
-    truth: Truth
-    people: NDArray[np.int64]  # one entry a draw
-
-
-class Outcome(NamedTuple):
-    """Per target and number of known items; NaN where she has fewer."""
-
-    success: NDArray[np.float64]  # the probability that the record picked is hers
-    claims: NDArray[np.float64]  # whether the attacker claims to have found her
-    picks: NDArray[np.int64]  # the record picked; -1: any
 
 
 def linkage(
@@ -75,16 +61,19 @@ def linkage(
     members = _members(trial.train, train, whose, targets, draws, rng)
     sides = [members, *_others(trial, released, targets, rng)]
     index, crowd = postings(released), released.people
+    scorings = {name: SCORINGS[name](released) for name in attackers if name in SCORINGS}
     found: list[Measurement] = []
+    fought: dict[tuple[Attacker, bool], list[tuple[Side, Outcome]]] = {}
     ways = ways_of(ratings, trial)
     blind = _blind(members, released, crowd, theta, rng) if theta is not None else 0.0
     for rated in ways:
         known_of = [_learn(side, levels, items, rated, trusted, trial, rng) for side in sides]
         for attacker in attackers:
             attacked = [
-                (side, _attack(attacker, index, crowd, side, facts, tolerance, rng))
+                (side, _attack(attacker, scorings.get(attacker), index, crowd, side, facts, tolerance, rng))
                 for side, facts in zip(sides, known_of, strict=True)
             ]
+            fought[attacker, rated] = attacked
             params: dict[str, Any] = {"ratings": rated, "items": items, "attacker": attacker}
             if rated and tolerance:
                 params["tolerance"] = tolerance
@@ -93,6 +82,12 @@ def linkage(
                 found.append(linked(row, attacked, whose, len(crowd)))
                 if theta is not None and rated == ways[0]:
                     found.append(_similar({"theta": theta, **row}, attacked, released, crowd, blind, rng))
+    if len(attackers) > 1:
+        for rated in ways:
+            able = {a: sides for (a, knows), sides in fought.items() if rated or not knows}
+            for r in levels:
+                row = {"known": r, "ratings": rated, "items": items, "attacker": STRONGEST}
+                found.append(linked(row, strongest(able, r, rng), whose, len(crowd)))
     return found
 
 
@@ -113,7 +108,7 @@ def exposure(
     eligible = whose.people[train.lengths[whose.people] >= known]
     side = Side(trial.train, train, whose, np.tile(eligible, draws))
     facts = _learn(side, [known], items, ways_of(ratings, trial)[0], None, trial, rng)
-    outcome = _attack("intersection", postings(released), released.people, side, facts, 0.0, rng)
+    outcome = _attack("intersection", None, postings(released), released.people, side, facts, 0.0, rng)
     return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
 
 
@@ -173,6 +168,7 @@ def _learn(
 
 def _attack(
     attacker: Attacker,
+    scoring: Scoring | None,
     index: Postings,
     crowd: NDArray[np.int64],
     side: Side,
@@ -186,13 +182,9 @@ def _attack(
     if attacker == "intersection":
         sizes, hits, picks = kernel.intersect(*index, known, ratings, tolerance, starts, hers, luck)
         claims = sizes == 1
-    elif attacker == "score":
-        weights = 1.0 / np.log(1.0 + np.maximum(np.diff(index.starts), 1))
+    elif scoring is not None:
         spread = float(np.nanstd(index.ratings)) if np.isfinite(index.ratings).any() else 1.0
-        n_records = int(crowd.max()) + 1
-        sizes, hits, picks, far = kernel.score(
-            *index, weights, n_records, known, ratings, spread or 1.0, starts, hers, luck
-        )
+        sizes, hits, picks, far = kernel.score(index, scoring, known, ratings, spread or 1.0, starts, hers, luck)
         claims = far >= ECCENTRICITY
     else:
         raise unknown("attacker", attacker, ATTACKERS)
@@ -207,7 +199,7 @@ def linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Tru
     """The success of an attack on its targets, with the attack on others as its control."""
     side, outcome = sides[0]
     r = params["known"] - 1
-    people, success = _per_person(side.people, outcome.success[:, r])
+    people, success = per_person(side.people, outcome.success[:, r])
     claims = outcome.claims[:, r] == 1.0
     control = None
     if len(sides) > 1:
@@ -244,7 +236,7 @@ def _similar(
         able = np.isfinite(outcome.success[:, r])
         picks = np.where(outcome.picks[:, r] >= 0, outcome.picks[:, r], rng.choice(crowd, size=len(able)))
         reached.append((side.people[able], _reach(side, side.people[able], picks[able], released, params["theta"])))
-    people, hits = _per_person(*reached[0])
+    people, hits = per_person(*reached[0])
     control = float(reached[1][1].mean()) if len(reached) > 1 and len(reached[1][1]) else None
     words = "share of people for whom the record picked is at least this similar to theirs"
     estimate = share(hits)
@@ -265,12 +257,3 @@ def _reach(
     pairs = np.stack([people, picks], axis=1)
     cosine = cosines(*side.records.sets, *released.sets, pairs)
     return np.asarray(cosine >= theta - 1e-12, dtype=np.float64)
-
-
-def _per_person(
-    people: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The mean over the draws of each person who has any."""
-    able = np.isfinite(values)
-    who, place = np.unique(people[able], return_inverse=True)
-    return who, np.bincount(place, weights=values[able]) / np.bincount(place)

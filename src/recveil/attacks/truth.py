@@ -65,7 +65,7 @@ def truth(train: Records, released: Records, owner: Codes | None) -> Truth:
 def equal_sets(train: Records, released: Records) -> Truth:
     """Records with exactly the items of a person."""
     name = np.random.default_rng(0).integers(0, 2**63, size=train.n_items, dtype=np.uint64)
-    ours, theirs = _names(train, name), _names(released, name)
+    ours, theirs = set_names(train, name), set_names(released, name)
     order = np.argsort(theirs, kind="stable")
     low, high = (np.searchsorted(theirs[order], ours, side=side) for side in ("left", "right"))
     found = np.where(train.lengths > 0, high - low, 0)
@@ -82,7 +82,7 @@ def closest(train: Records, released: Records) -> Truth:
     return Truth(starts, record[record >= 0], np.ones(len(train)), "closest")
 
 
-def _names(of: Records, name: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def set_names(of: Records, name: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A 64-bit name of every item set: the sum of its items' random names."""
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(name[of.items], dtype=np.uint64)])
     names: NDArray[np.uint64] = running[of.starts[1:]] - running[of.starts[:-1]]

@@ -28,6 +28,9 @@ def compare(
     quick: Annotated[bool, typer.Option("--quick", help="The quick referees: for a first look.")] = False,
     holdout: Annotated[float, typer.Option(help="The share of people held out as strangers and judges.")] = 0.2,
     splits: Annotated[int, typer.Option(help="For the order of algorithms; 5 or more to trust it.")] = 1,
+    shadows: Annotated[
+        int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
+    ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -55,7 +58,7 @@ def compare(
     request = CompareRequest(
         Input(data, columns, duplicates, fold_tags),
         (*with_, *map(Path, releases or ())),
-        Design(seed or 0, holdout, splits, quick, names(only)),
+        Design(seed or 0, holdout, splits, quick, names(only), shadows),
         Cache(None) if no_cache else user_cache(),
     )
     with terminal() as progress:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def measure(
     data: Data,
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A release of DATA, as recveil release writes it.")],
+    bundle: Annotated[
+        str, typer.Argument(metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool.")
+    ],
     columns: Columns = None,
     id_map: Annotated[
         str | None, typer.Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
@@ -46,6 +48,21 @@ def measure(
     items: Annotated[str, typer.Option("--items", help="Which ones: random, rare, consecutive.")] = "random",
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
+    ] = None,
+    shadows: Annotated[
+        int, typer.Option(help="Releases of halves of DATA from which an attacker learns; 32 give the number.")
+    ] = 0,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="That COMMAND may take for one release.")] = 600.0,
+    also: Annotated[
+        str | None, typer.Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
+    ] = None,
+    also_map: Annotated[str | None, typer.Option(metavar="FILE", help="The map of that other release.")] = None,
+    attributes: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What people are: user and other columns, csv or parquet.")
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
@@ -67,6 +84,7 @@ def measure(
     levels, only_these = numbers(known), names(only)
     signer = signer_of(sign)
     from recveil.desk.engine import Engine
+    from recveil.desk.equipment import Equipment
     from recveil.desk.inputs import Input
     from recveil.desk.measure import MeasureRequest, run_measure
 
@@ -81,6 +99,7 @@ def measure(
         ratings=ratings,
         seed=seed,
         engine=Engine(engine, master),
+        equipment=Equipment(shadows, command, seconds, also, also_map, attributes),
     )
     with terminal() as progress:
         found = run_measure(request, progress)
@@ -92,6 +111,8 @@ def measure(
             keep_measurements(place, found, folder, signer)
         say(f"kept in {folder}, which stays with the owner; what may be published is {bundle} alone")
     answer({"bundle": bundle, "mechanism": found.mechanism, **found.record()}, _lines(found), as_json)
+    if found.breaches:
+        raise typer.Exit(3)
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:

@@ -7,11 +7,11 @@ part is shown to recommenders trained on a release (the query) and the rest is w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from recveil.data import Interactions
+from recveil.data import Interactions, concat
 from recveil.desk.advice import advise
 from recveil.desk.cache import Cache, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
@@ -22,6 +22,7 @@ from recveil.desk.inspect import inspect
 from recveil.desk.losses import gone
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
+from recveil.desk.shadows import Halves, maker, of_halves
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, attempt, trial
@@ -176,7 +177,8 @@ class _Job:
         missing: dict[str, str] = {}
         step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
-            key = (*self.key, self.spec, name, *([self.design.splits] if name == AGREEMENT else []))
+            own = {AGREEMENT: [self.design.splits], "shadow": [self.design.shadowed]}.get(name, [])
+            key = (*self.key, self.spec, name, *own)
             known = self.cache.get(*key)
             if known is None:
                 known = self._measured(name, function)
@@ -205,7 +207,12 @@ class _Released(_Job):
 
     @cached_property
     def first(self) -> Trial:
-        return self.splits[0].trial(self.made)
+        subject = self.splits[0].trial(self.made)
+        if not self.design.shadowed:
+            return subject
+        everybody = concat([self.splits[0].train, self.splits[0].holdout])
+        how = Halves(self.design.shadowed, seed=self.design.seed, promise=self.made.guarantee)
+        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody), how),))
 
     @cached_property
     def trials(self) -> list[Trial]:

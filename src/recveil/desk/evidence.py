@@ -122,6 +122,13 @@ def _recognised(m: Row) -> str:
     )
 
 
+def _attribute(m: Row) -> str:
+    return (
+        f"That she is {m['params']['attribute']} is told better by {_share(m)} of AUC because she is in the release, "
+        "beyond what it teaches about anybody."
+    )
+
+
 def _rebuilt(m: Row) -> str:
     what = "ratings" if m["params"].get("values") == "ratings" else "items"
     return f"Of her {what} {_share(m)} are guessed right; without her record {percent(m['control'] or 0.0)}."
@@ -136,7 +143,11 @@ def _share(m: Row) -> str:
 _KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, bool, Callable[[Row], str]]] = [
     (SINGLING_OUT, "linkage (all known items)", _linkage("intersection"), "most_found", False, _found),
     (SINGLING_OUT, "copies (whose stream)", _named("copies-linkage"), "most_found", False, _copied),
-    (LINKABILITY, "linkage (best match)", _linkage("score"), "most_found", False, _found),
+    (LINKABILITY, "linkage (best match)", _linkage("strongest"), "most_found", False, _found),
+    (INFERENCE, "membership (shadows)", _named("shadow-auc"), "most_membership", False, _member),
+    (INFERENCE, "membership (shadows, few false alarms)", _named("shadow-tpr"), "most_recognised", False, _recognised),
+    (INFERENCE, "attributes", _named("attributes-attributable"), "most_gained", False, _attribute),
+    (LINKABILITY, "across two releases", _named("across-linkage"), "most_found", False, _found),
     (INFERENCE, "membership", _named("membership-auc"), "most_membership", False, _member),
     (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", False, _recognised),
     (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", False, _member),

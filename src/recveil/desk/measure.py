@@ -20,10 +20,12 @@ import polars as pl
 from recveil.attacks import ATTACKS
 from recveil.attacks.knowledge import Choice
 from recveil.attacks.linkage import linkage
+from recveil.attacks.shadow import breaches
 from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
 from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
@@ -44,6 +46,11 @@ class Findings:
     left_out: dict[str, str]
     riskiest: list[dict[str, Any]]
     mechanism: str | None = None
+
+    @property
+    def breaches(self) -> list[Measurement]:
+        """Attacks that certainly do better than a proved promise allows."""
+        return breaches(self.measurements)
 
     def record(self) -> dict[str, Any]:
         return {
@@ -74,7 +81,7 @@ class MeasureRequest:
     """`data` and a release of them: a bundle, or rows in memory.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows. Without a seed every run draws afresh.
+    linkage attacker knows. `equipment` is for stronger attackers. Without a seed every run draws afresh.
     """
 
     data: Input
@@ -87,6 +94,7 @@ class MeasureRequest:
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
+    equipment: Equipment = NO_EQUIPMENT
     strict: bool | None = None  # whether a measure that cannot be made is an error; else where `only` names it
 
     def __post_init__(self) -> None:
@@ -107,7 +115,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
 
         return measure_files(request, seed)
     chosen = select(request.only, **request.knowledge)
-    mechanism, released = _released(request)
+    origin, released = _released(request)
     return measure_release(
         request.data.all_rows(),
         released,
@@ -115,21 +123,24 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         id_map=read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map,
         measures=chosen,
         seed=seed,
-        mechanism=mechanism,
+        mechanism=origin.spec,
         strict=request.only is not None if request.strict is None else request.strict,
         tick=progress.counter("measuring", len(chosen)),
+        completed=lambda subject: brought(request.equipment, subject, origin, seed),
     )
 
 
-def _released(request: MeasureRequest) -> tuple[str | None, Interactions]:
-    """The mechanism, where a bundle names it, and the released rows."""
+def _released(request: MeasureRequest) -> tuple[Origin, Interactions]:
+    """Where a release comes from, as far as it says so, and its rows: a bundle, or a file that another tool wrote."""
     from recveil.desk.bundle import load
 
     if isinstance(request.release, Interactions):
-        return None, request.release
+        return Origin(), request.release
     request.engine.check_reach(request.release)
+    if Path(request.release).is_file():
+        return Origin(), Input(request.release).all_rows()
     bundle = load(request.release)
-    return bundle.manifest["spec"], bundle.data
+    return Origin(bundle.manifest["spec"], bundle.guarantee), bundle.data
 
 
 def select(only: Sequence[str] | None = None, **linkage_options: Any) -> dict[str, Measure]:
@@ -154,13 +165,14 @@ def measure_release(
     mechanism: str | None = None,
     strict: bool = False,
     tick: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+    completed: Callable[[Trial], Trial] = lambda subject: subject,
 ) -> Findings:
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`.
+    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial.
     """
-    subject = prepare(data, released, holdout=holdout, id_map=id_map)
+    subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
     left_out: dict[str, str] = {}
     for name, function in (MEASURES if measures is None else measures).items():

@@ -107,11 +107,8 @@ def intersect(
 
 
 def score(
-    starts: NDArray[np.int64],
-    postings: NDArray[np.int32],
-    ratings: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    n_records: int,
+    index: tuple[NDArray[Any], ...],
+    scoring: tuple[NDArray[Any], ...],
     known: NDArray[np.int32],
     known_ratings: NDArray[np.float64],
     spread: float,
@@ -119,15 +116,17 @@ def score(
     hers: NDArray[np.int64],
     luck: NDArray[np.float64],
 ) -> tuple[NDArray[Any], ...]:
-    """The weighted score of Narayanan and Shmatikov: an item counts its weight times exp(-|difference| / spread).
+    """A record scores its gain for each known item that it holds, and a miss for every known item; then it is scaled.
 
-    For every target and number of known items: how many records share the best score (0 if none scores, -1 where fewer
-    items are known), how many of them are hers, one picked by luck, and the eccentricity: how many standard deviations
-    of all scores lie between the best and the second best record.
+    index: starts, postings, ratings. scoring: gains, misses, kind, scale, where gains[item, kind[record]] and
+    misses[item, kind[record]] treat records of one kind alike, say those of one length. A gain counts
+    exp(-|difference of ratings| / spread) of itself. For every target and number of known items: how many records share
+    the best score (0 if none holds a known item, -1 where fewer items are known), how many of them are hers, one picked
+    by luck, and the eccentricity: how many standard deviations of all scores lie between the best and the second best.
     """
     blocks = 8 * get_num_threads()
     best, hits, picks, eccentricity = _score(
-        starts, postings, ratings, weights, n_records, known, known_ratings, spread, hers_starts, hers, luck, blocks
+        *index, *scoring, known, known_ratings, spread, hers_starts, hers, luck, blocks
     )
     return best, hits, picks, eccentricity
 
@@ -137,8 +136,10 @@ def _score(
     starts: Any,
     postings: Any,
     ratings: Any,
-    weights: Any,
-    n_records: Any,
+    gains: Any,
+    misses: Any,
+    kind: Any,
+    scale: Any,
     known: Any,
     known_ratings: Any,
     spread: Any,
@@ -148,6 +149,7 @@ def _score(
     blocks: Any,
 ) -> Any:
     n, most = known.shape
+    n_records = len(kind)
     best = np.full((n, most), -1, dtype=np.int64)
     hits = np.zeros((n, most), dtype=np.int64)
     picks = np.full((n, most), -1, dtype=np.int64)
@@ -155,15 +157,19 @@ def _score(
     for block in prange(blocks):
         scores = np.zeros(n_records)
         touched = np.empty(n_records, dtype=np.int64)
+        final = np.zeros(n_records)
+        missed = np.zeros(gains.shape[1])
         for t in range(n * block // blocks, n * (block + 1) // blocks):
             m = 0
+            missed[:] = 0.0
             for r in range(most):
                 item = known[t, r]
                 if item < 0:
                     break
+                missed += misses[item]
                 for p in range(starts[item], starts[item + 1]):
                     record = postings[p]
-                    gain = weights[item]
+                    gain = gains[item, kind[record]]
                     if not np.isnan(known_ratings[t, r]):
                         gain *= np.exp(-abs(ratings[p] - known_ratings[t, r]) / spread)
                     gain = max(gain, 1e-300)  # a score of 0 means: not touched yet
@@ -171,14 +177,16 @@ def _score(
                         touched[m] = record
                         m += 1
                     scores[record] += gain
-                top, second, total, squares = 0.0, 0.0, 0.0, 0.0
+                top, second, total, squares = -np.inf, 0.0, 0.0, 0.0
                 ties = 0
                 for k in range(m):
-                    s = scores[touched[k]]
+                    record = touched[k]
+                    s = (scores[record] + missed[kind[record]]) * scale[record]
+                    final[record] = s
                     total += s
                     squares += s * s
                     if s > top:
-                        second = top
+                        second = max(top, 0.0)
                         top = s
                         ties = 1
                     elif s == top:
@@ -194,12 +202,12 @@ def _score(
                     eccentricity[t, r] = (top - second) / np.sqrt(variance)
                 wanted = np.int64(luck[t, r] * ties)
                 for k in range(m):
-                    if scores[touched[k]] == top:
+                    if final[touched[k]] == top:
                         if wanted == 0:
                             picks[t, r] = touched[k]
                         wanted -= 1
                 for h in range(hers_starts[t], hers_starts[t + 1]):
-                    hits[t, r] += scores[hers[h]] == top
+                    hits[t, r] += scores[hers[h]] != 0.0 and final[hers[h]] == top
             for k in range(m):
                 scores[touched[k]] = 0.0
     return best, hits, picks, eccentricity

@@ -178,7 +178,7 @@ class Report:
             known = m.params.get("known")
             if known is None or m.params.get("items", "random") != "random":
                 continue
-            if known not in best or m.value > best[known].value:
+            if known not in best or _rank(m) > _rank(best[known]):
                 best[known] = m
         return [best[known] for known in sorted(best)]
 
@@ -228,6 +228,12 @@ class Report:
 
     def _entry(self, spec: str | None) -> Entry | None:
         return next((e for e in self.entries if e.spec == spec), None)
+
+
+def _rank(m: Measurement) -> tuple[bool, bool, float]:
+    """The strongest attacker comes first, whom other people chose; the better informed before the other."""
+    chosen = m.params.get("attacker") == "strongest"
+    return chosen, chosen and bool(m.params.get("ratings")), m.value
 
 
 def _numbers(name: str, m: Measurement | None) -> dict[str, Any]:

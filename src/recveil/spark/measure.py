@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
-from recveil.attacks.linkage import Outcome, Side, levels_of, linked, ways_of
+from recveil.attacks.linkage import levels_of, linked, ways_of
+from recveil.attacks.outcomes import Outcome, Side
 from recveil.attacks.truth import Truth, truth
 from recveil.data import Floats, Interactions
 from recveil.desk.measure import Findings, MeasureRequest

@@ -140,7 +140,9 @@ def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> 
         nobody = pl.Series(-1 - n - 2 * np.arange(found.height)).cast(
             people.dtype
         )  # whole numbers, and so before texts
-        made = {"user": nobody if len(people) > 1 else pl.repeat(people[0], found.height, eager=True)}
+        made = {
+            "user": nobody if len(people) > 1 else pl.repeat(people[0], found.height, dtype=people.dtype, eager=True)
+        }
         made |= {name: found[f"{end} {name}"] for name in ("rating", "time") if name in hers.columns}
         if tags is not None:
             made["tag"] = pl.repeat(tags[-n], found.height, eager=True)

@@ -1,0 +1,101 @@
+"""Equipment: what an owner brings for stronger attackers: shadows, another release, what people are, another tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from recveil.data import Interactions, concat
+from recveil.desk.command import SECONDS, command_maker
+from recveil.desk.people import labelled, read_people
+from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
+from recveil.ids import places
+from recveil.measurement import Also, Shadows, Trial, owners
+from recveil.mechanisms.spec import parse
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """shadows: how many releases of halves to learn from; 0: none. command: a tool that makes releases, where no
+    mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people."""
+
+    shadows: int = 0
+    command: str | None = None
+    seconds: float = SECONDS
+    also: str | None = None
+    also_map: str | None = None
+    attributes: str | pl.DataFrame | None = None
+
+
+NO_EQUIPMENT = Equipment()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release comes from: the spec of a mechanism, and its promise; neither is known of another tool's."""
+
+    spec: str | None = None
+    promise: Guarantee | None = None
+
+
+def brought(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> Trial:
+    """The trial with everything that the equipment adds to it."""
+    if equipment.attributes is not None:
+        given = equipment.attributes
+        table = given if isinstance(given, pl.DataFrame) else read_people(given)
+        subject = replace(subject, attributes=labelled(subject, table))
+    if equipment.also is not None:
+        subject = replace(subject, also=_other(equipment, subject, origin))
+    if equipment.shadows:
+        subject = replace(subject, shadows=_shadows(equipment, subject, origin, seed))
+    return subject
+
+
+def _shadows(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> tuple[Shadows, ...]:
+    """Halves of all the people, in both plans; and the bundle itself, where people are known who are not in it."""
+    everybody = subject.train
+    if subject.holdout is not None:
+        everybody = concat([subject.train, subject.holdout])
+    everybody = everybody.compact()
+    make = _maker(equipment, origin, everybody)
+    pool = Halves(equipment.shadows, "pool", seed, origin.promise)
+    found = [of_halves(everybody, make, pool)]
+    if everybody.n_users // 3 >= 2 * equipment.shadows:
+        found.append(of_halves(everybody, make, replace(pool, plan="strict")))
+    if subject.holdout is not None:
+        found.append(of_bundle(subject.train, subject.released, subject.holdout, make, pool))
+    return tuple(found)
+
+
+def _maker(equipment: Equipment, origin: Origin, people: Interactions) -> Maker:
+    if equipment.command is not None:
+        return command_maker(equipment.command, equipment.seconds)
+    if origin.spec is None:
+        raise RecveilError('shadows of another tool\'s release need the tool: give it as --command "tool {in} {out}"')
+    return maker(parse(origin.spec), people)
+
+
+def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:
+    from recveil.desk.bundle import load
+    from recveil.desk.measure import read_map
+
+    path = equipment.also or ""
+    bundle = load(path)
+    if not np.any(places(bundle.data.items, subject.train.items) >= 0):
+        raise RecveilError(f"{Path(path).name} and the data have no item in common: it is not a release of these data")
+    owner = owners(subject.train, bundle.data, read_map(equipment.also_map)) if equipment.also_map else None
+    kept = tuple(p for p in map(_kept, (origin.spec, bundle.manifest["spec"])) if p is not None)
+    rows = bundle.data.over_items(subject.train.items)
+    return Also(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None)
+
+
+def _kept(spec: str | None) -> float | None:
+    """With which probability a mechanism is known to leave a bit as it is."""
+    mechanism = parse(spec) if spec and spec.startswith("mask") else None
+    p = getattr(mechanism, "p", None)
+    return p if isinstance(p, float) and 0.5 < p < 1 else None

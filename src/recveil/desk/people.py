@@ -1,0 +1,75 @@
+"""What people are: a table of attributes, made into yes-or-no questions that an attacker may try to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recveil.attacks.attributes import FEWEST
+from recveil.errors import RecveilError
+from recveil.measurement import Labels, Trial
+
+MOST = 20  # values of one column that are asked about, the most frequent first
+USER = "user"
+
+
+def read_people(path: str | Path) -> pl.DataFrame:
+    """A table with a column `user` and any others; csv or parquet."""
+    try:
+        frame = (
+            pl.read_parquet(path) if Path(path).suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
+        )
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RecveilError(f"{Path(path).name} cannot be read as attributes: {str(error).splitlines()[0]}") from None
+    if USER not in frame.columns or len(frame.columns) < 2:
+        raise RecveilError(f"{Path(path).name}: attributes have the column user and at least one other")
+    if frame[USER].is_duplicated().any():
+        raise RecveilError(f"{Path(path).name}: a user stands in several lines; one line for each")
+    return frame
+
+
+def questions(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """Of each attribute whether a person has it; null where it is not known.
+
+    Numbers are cut at their median; of other columns each value that enough people have stands against the rest.
+    """
+    found: dict[str, pl.Series] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if name == USER:
+            continue
+        if column.dtype.is_numeric() and column.n_unique() > 2:
+            middle = float(np.median(column.drop_nulls().to_numpy()))
+            found[f"{name} > {middle:g}"] = column > middle
+            continue
+        values = column.cast(pl.String)
+        counts = values.drop_nulls().value_counts(sort=True).filter(pl.col("count") >= FEWEST)
+        frequent = counts[values.name].to_list()[:MOST]
+        if values.drop_nulls().n_unique() == 2:  # the two would ask the same
+            frequent = frequent[-1:]
+        found |= {f"{name} = {value}": values == value for value in frequent}
+    return found
+
+
+def labelled(subject: Trial, frame: pl.DataFrame) -> dict[str, Labels]:
+    """The questions, answered for the people of a trial."""
+    asked = questions(frame)
+    if not asked:
+        raise RecveilError(f"no attribute has a value that {FEWEST} people share")
+    found: dict[str, Labels] = {}
+    for name, answer in asked.items():
+        table = pl.DataFrame({USER: frame[USER].cast(pl.String), "has": answer.cast(pl.Int8)})
+        members = _codes(subject.train.users, table)
+        others = None if subject.holdout is None else _codes(subject.holdout.users, table)
+        found[name] = members, others
+    if all(np.all(members < 0) for members, _ in found.values()):
+        raise RecveilError("nobody in the attributes is in the data: the users must have the same ids")
+    return found
+
+
+def _codes(users: pl.Series, table: pl.DataFrame) -> NDArray[np.int8]:
+    there = pl.DataFrame({USER: users.cast(pl.String)}).join(table, on=USER, how="left", maintain_order="left")
+    return there["has"].fill_null(-1).to_numpy().astype(np.int8)

@@ -1,0 +1,17 @@
+"""A mask that answers for everybody as for somebody who has nothing; a file of its own, since executors import it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recveil.mechanism import Masked
+from recveil.mechanisms.mask import Mask
+
+
+class Blind(Mask):
+    name = "mask"
+
+    def mask(self, chunk: Any, plan: Any, source: Any) -> Masked:
+        return super().mask(chunk.take(np.zeros(0, dtype=np.int64)), plan, source)

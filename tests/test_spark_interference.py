@@ -1,0 +1,79 @@
+"""On a cluster as locally: neighbouring files give the same bundle to the last byte, given equal published statistics.
+
+An executor does not see what a test replaces, so the mechanism that masks is sent to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import blind
+import polars as pl
+import pytest
+from neighbours import ITEMS, UNITS, Pair, world
+from test_non_interference import PROVED, Desk, together, unit_of
+from test_spark import spark  # noqa: F401  (a fixture)
+
+from recveil.mechanism import Synthesis
+from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.spec import parse
+
+pytestmark = pytest.mark.spark
+ON_SPARK = [spec for spec in PROVED if not parse(spec).local_only]
+QUICK = [(spec, "csv") for spec in ON_SPARK if spec.startswith(("dp-streams", "mask"))]
+SLOW = [(spec, form) for spec in ON_SPARK for form in ("csv", "tsv", "jsonl", "parquet") if (spec, form) not in QUICK]
+
+
+@pytest.mark.parametrize(
+    ("spec", "form"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
+)  # fmt: skip
+def test_neighbours_on_a_cluster(
+    spec: str,
+    form: str,
+    spark: Any,  # noqa: F811
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    spark.sparkContext.addPyFile(blind.__file__)
+    desk, made, unit = Desk(tmp_path, monkeypatch, capfd), parse(spec), unit_of(spec)
+    if isinstance(made, Synthesis):
+        desk.force(spec)
+    else:
+        monkeypatch.setitem(MECHANISMS, made.name, {"mask": blind.Blind}[made.name])
+    (tmp_path / "items.txt").write_text("\n".join(ITEMS))
+    options = ("--catalogue", tmp_path / "items.txt", "--engine", "spark")
+    first = desk.release(spec, world(made), form, *options)
+    assert first.code == 0 and first.bundle, first.stderr
+    cases = UNITS[unit](made)
+    pairs = [together(cases, unit)]
+    if form == "csv" and isinstance(made, Synthesis) and unit == "user":
+        pairs.append(cases["the only person"])
+    if unit == "bit":
+        pairs.append(cases["her only one"])
+    for pair in pairs:
+        same(*(desk.release(spec, rows, form, *options) for rows in (pair.first, pair.second)))
+
+
+def same(first: Any, second: Any) -> None:
+    assert first.code == second.code, second.stderr
+    assert first.stdout == second.stdout
+    assert first.bundle.keys() == second.bundle.keys()
+    for name in first.bundle:
+        assert first.bundle[name] == second.bundle[name], name
+
+
+def test_parts_follow_from_what_is_released() -> None:
+    """Not from how wide the rows of the data are."""
+    from recveil.data import from_ids
+    from recveil.mechanism import Public
+    from recveil.spark.release import row_bytes
+
+    public = Public("clicks", "user", pl.Series(["a", "bb", "ccc"]), None, True)
+    for items in (["a"], ["ccc", "bb", "a"], []):
+        rows = from_ids(pl.Series(range(len(items)), dtype=pl.Int64), pl.Series(items, dtype=pl.String))
+        assert row_bytes(rows, public) == 8 + 8 + 10
+
+
+def test_pairs_are_of_this_unit() -> None:
+    assert all(isinstance(pair, Pair) for spec in ON_SPARK for pair in UNITS[unit_of(spec)](parse(spec)).values())
