@@ -6,7 +6,7 @@ RECVEIL := $(BIN)/recveil
 EXTRAS := measure serve sign spark tags
 LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo serve test test-extras check format bench slow lock install install-dev clean
+.PHONY: demo serve test test-extras check format bench slow mutants lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -39,6 +39,10 @@ test-extras: .venv/bin/uv
 # Reproductions and oracles that take minutes.
 slow: install-dev
 	$(BIN)/pytest -m slow
+
+# Small random changes to the code that privacy and truth hang on: which of them do the tests catch?
+mutants: install-dev
+	$(BIN)/python tests/mutate.py --number 200 --seed 1
 
 # Speed and memory, as ratios in one run.
 bench: install-dev

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.dp.budget import epsilon_of, rho_of, variance
-from recveil.dp.noise import draw, gaussian
+from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
@@ -101,6 +101,10 @@ class DpRatings(Synthesis):
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
 
+    def laws(self, public: Public) -> dict[str, Law]:
+        """The noise of each table."""
+        return {name: gaussian(v) for name, v in self.variances(public).items()}
+
     def sigmas(self, public: Public) -> dict[str, float]:
         """Deviations of the noise in units of one person."""
         return {name: float(np.sqrt(v)) / UNIT for name, v in self.variances(public).items()}
@@ -139,7 +143,7 @@ class DpRatings(Synthesis):
         return Sums(rest=rest, pairs=pairs, products=products, lengths=lengths, profiles=profiles, levels=levels)
 
     def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
-        laws = {name: gaussian(v) for name, v in self.variances(public).items()}
+        laws = self.laws(public)
         found: dict[str, Any] = {}
         if not published and self.selects(public):
             above = threshold(laws["have"], self.selection_delta(public), UNIT, MOST_OF_ONE)
