@@ -104,6 +104,7 @@ STEPS_OF_THEIR_OWN = {
     "desk.losses": "what a release has lost, in words",
     "desk.next_steps": "what to type next",
     "desk.people": "what people are, as questions",
+    "desk.publish": "from data to a bundle, as a request",
     "desk.verification": "what verify checks beyond hashes",
     "dp.continual": "the noise of counters that go on",
     "dp.sparse_noise": "noise on tables that are mostly empty",

@@ -47,15 +47,37 @@ def test_release_then_verify_then_a_flipped_byte(recveil: Run, ratings: Path, tm
 
 
 def test_holdout_and_map_stay_outside(recveil: Run, ratings: Path, tmp_path: Path) -> None:
-    recveil("release", ratings, "--with", "pseudonymise", "-o", "out/", "--holdout", 0.3, "--keep-map", "map.csv")
-    assert (tmp_path / "out.holdout.parquet").stat().st_mode & 0o777 == 0o600
-    held = set(pl.read_parquet(tmp_path / "out.holdout.parquet")["user"])
+    release = "release", ratings, "--with", "pseudonymise", "-o"
+    recveil(*release, "out/", "--holdout", 0.3, "--holdout-file", "held.parquet", "--keep-map", "map.csv")
+    assert (tmp_path / "held.parquet").stat().st_mode & 0o777 == 0o600
+    held = set(pl.read_parquet(tmp_path / "held.parquet")["user"])
     released = set(pl.read_csv(tmp_path / "map.csv")["original"])
     assert 1 <= len(held) <= 30
     assert not held & released
     assert len(held | released) == 40
-    recveil("release", ratings, "--with", "pseudonymise", "-o", "out2", "--keep-map", "out2/map.csv", code=1)
+    for inside in (("--keep-map", "out2/map.csv"), ("--holdout", 0.3, "--holdout-file", "out2/held.parquet")):
+        assert "must not lie inside the bundle" in recveil(*release, "out2", *inside, code=1).stderr
+    assert "--holdout-file held.parquet" in recveil(*release, "out2", "--holdout", 0.3, code=1).stderr
+    recveil(*release, "out2", "--keep-map", "no/such/map.csv", code=1)  # no map, no bundle
     assert not (tmp_path / "out2").exists()
+
+
+def test_what_cannot_be_published_leaves_no_map(
+    recveil: Run, ratings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("recveil.desk.bundle.card", full)
+    kept = "--keep-map", "map.csv", "--holdout", 0.3, "--holdout-file", "held.parquet"
+    recveil("release", ratings, "--with", "pseudonymise", "-o", "out", *kept, code=1)
+    assert not [p.name for p in tmp_path.iterdir() if p.name in ("out", "map.csv", "held.parquet")]
+
+
+def test_a_release_is_made_by_one_mechanism(recveil: Run, ratings: Path, tmp_path: Path) -> None:
+    two = "--with", "pseudonymise", "--with", "random-ratings"
+    assert "--with was given 2 times" in recveil("release", ratings, *two, "-o", "out", code=1).stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_seed_repeats_and_is_not_written(recveil: Run, ratings: Path, tmp_path: Path) -> None:
@@ -85,7 +107,10 @@ def test_repeats_are_told(recveil: Run, tmp_path: Path) -> None:
         (["release", "R", "--with", "random-ratings:values=x", "-o", "out"], "values"),
         (["release", "R", "--with", "pseudonymise", "-o", "out", "--format", "xls"], "format"),
         (["release", "R", "--with", "pseudonymise", "-o", "out", "--time", "late"], "time"),
-        (["release", "R", "--with", "pseudonymise", "-o", "out", "--holdout", "1.5"], "share"),
+        (
+            ["release", "R", "--with", "pseudonymise", "-o", "out", "--holdout", "1.5", "--holdout-file", "h.parquet"],
+            "share",
+        ),
         (["release", "R", "--with", "pseudonymise", "-o", "out", "--catalogue", "none.txt"], "catalogue"),
         (["release", "R", "--with", "pseudonymise", "-o", "out", "--columns", "user=who"], "who"),
         (["release", "R", "--with", "pseudonymise", "-o", "/proc/none/out"], "cannot be written"),

@@ -30,6 +30,8 @@ def bundle(recveil: Run) -> str:
         "out",
         "--holdout",
         "0.2",
+        "--holdout-file",
+        "held.parquet",
         "--keep-map",
         "map.csv",
         "--seed",
@@ -39,7 +41,7 @@ def bundle(recveil: Run) -> str:
 
 
 def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
-    given = ("measure", FILMS, bundle, "--map", "map.csv", "--holdout", "out.holdout.parquet", "--seed", 1)
+    given = ("measure", FILMS, bundle, "--map", "map.csv", "--holdout", "held.parquet", "--seed", 1)
     found = recveil(*given, json_answer=True)
     names = {m["name"] for m in found["measurements"]}
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}

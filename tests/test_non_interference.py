@@ -182,7 +182,18 @@ def test_neighbours_with_public_lists(spec: str, desk: Desk) -> None:
             check(desk, spec, pair, "csv", "--catalogue", lists)
         except AssertionError as fault:
             raise AssertionError(f"{case}: {fault}") from fault
-    check(desk, spec, next(iter(pairs.values())), "csv", "--catalogue", lists, "--holdout", 0.3)
+    check(
+        desk,
+        spec,
+        next(iter(pairs.values())),
+        "csv",
+        "--catalogue",
+        lists,
+        "--holdout",
+        0.3,
+        "--holdout-file",
+        "held.parquet",
+    )
 
 
 @pytest.mark.parametrize("form", OTHER_FORMATS)

@@ -138,6 +138,7 @@ def test_terminal_and_card_begin_with_what_means_little(
     done = recveil("release", "d.csv", "--with", spec, "-o", "out")
     assert done.stdout.startswith(f"this promise means little: {says}")
     card = (tmp_path / "out" / "README.md").read_text()
-    assert card.splitlines()[2].startswith(f"> **This promise means little:** {says}")
+    body = card.split("\n---\n", 1)[1].strip().splitlines()  # behind the head that other tools read
+    assert body[2].startswith(f"> **This promise means little:** {says}")
     recveil("release", "d.csv", "--with", "mask:p=0.9", "-o", "fair")
     assert "means little" not in (tmp_path / "fair" / "README.md").read_text()

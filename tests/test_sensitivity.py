@@ -122,7 +122,7 @@ def test_a_neighbour_moves_no_more_than_the_noise_is_for(spec: str, counted: Cou
     counted.release(spec, world(made), "csv", "--catalogue", lists)
     largest = 0.0
     for case, pair in UNITS[unit_of(spec)](made).items():
-        for options in ((), ("--holdout", 0.4)):
+        for options in ((), ("--holdout", 0.4, "--holdout-file", "held.parquet")):
             try:
                 largest = max(largest, within(counted, spec, pair, "csv", "--catalogue", lists, *options))
             except AssertionError as fault:

@@ -218,15 +218,16 @@ def test_commands_protect_people_and_release_sessions(recveil: Callable[..., Any
     assert found["sessions"] > found["users"] == 2000
     assert found["protects"].startswith("a person with all her sessions")
     spec = "dp-streams:epsilon=4,delta=1e-4"
-    recveil("release", "log.csv", "--with", spec, "-o", "out", "--holdout", 0.1, "--keep-statistics", "kept")
+    aside = "--holdout", 0.1, "--holdout-file", "held.parquet", "--keep-statistics", "kept"
+    recveil("release", "log.csv", "--with", spec, "-o", "out", *aside)
     made = load(tmp_path / "out")
     assert made.data.frame().columns == ["user", "item", "time"]
     assert pl.read_parquet(tmp_path / "out" / "data.parquet").columns == ["session", "item", "order"]
     assert made.guarantee.unit == "user"
-    kept = read(tmp_path / "out.holdout.parquet")
+    kept = read(tmp_path / "held.parquet")
     assert kept.session is not None
     recveil("verify", "out")
     again = recveil("release", "kept", "--with", "dp-streams:k=30", "-o", "two", json_answer=True)
     assert again["manifest"]["unit"] == "session"
-    measured = recveil("measure", "log.csv", "out", "--only", "membership", "--holdout", "out.holdout.parquet")
+    measured = recveil("measure", "log.csv", "out", "--only", "membership", "--holdout", "held.parquet")
     assert "AUC" in measured.stdout or "membership" in measured.stdout

@@ -205,6 +205,8 @@ def test_without_a_bundle_nobody_is_held_out(
         "pseudonymise",
         "--holdout",
         "0.5",
+        "--holdout-file",
+        "held",
         "--engine",
         "spark",
         "-o",
@@ -244,15 +246,14 @@ def test_the_same_people_are_held_out(recveil: Callable[..., Any], tmp_path: Pat
     data = from_ids(pl.Series(np.repeat([f"p{i:02}" for i in range(90)], 2)), pl.Series(pairs.ravel()))
     data.frame().write_parquet("data.parquet")
     command = ["release", "data.parquet", "--with", "pseudonymise", "--seed", "3", "--holdout", "0.3", "-o"]
-    recveil(*command, "here", "--keep-map", "map.csv")
-    recveil(*command, f"file://{tmp_path}/there", "--engine", "spark")
+    recveil(*command, "here", "--keep-map", "map.csv", "--holdout-file", "here.held.parquet")
+    aside = "--holdout-file", "there.held"
+    recveil(*command, f"file://{tmp_path}/there", "--engine", "spark", *aside)
     assert load("here").data.canonical().equals(load("there").data.canonical())
-    held = [
-        pl.read_parquet(f).sort("user", "item") for f in ("here.holdout.parquet", "there.holdout.parquet/*.parquet")
-    ]
+    held = [pl.read_parquet(f).sort("user", "item") for f in ("here.held.parquet", "there.held/*.parquet")]
     assert held[0].equals(held[1])
     assert held[0]["user"].n_unique() == 21  # about three in ten of 90, each by her own name
-    assert Path("there.holdout.parquet").stat().st_mode & 0o777 == 0o700
+    assert Path("there.held").stat().st_mode & 0o777 == 0o700
     measured = [
         "measure",
         "data.parquet",
@@ -266,16 +267,16 @@ def test_the_same_people_are_held_out(recveil: Callable[..., Any], tmp_path: Pat
         "--seed",
         "1",
     ]
-    local = recveil(*measured, "--holdout", "here.holdout.parquet", json_answer=True)["measurements"]
-    spark_ = ["--holdout", "there.holdout.parquet", "--engine", "spark"]
+    local = recveil(*measured, "--holdout", "here.held.parquet", json_answer=True)["measurements"]
+    spark_ = ["--holdout", "there.held", "--engine", "spark"]
     there = recveil(*measured, *spark_, json_answer=True)["measurements"]
     mine = [m for m in local if m["name"] == "linkage" and m["params"]["attacker"] == "intersection"]
     assert there == mine
     assert 0 < there[0]["control"] < there[0]["value"]
-    again = recveil(*command, "there", "--engine", "spark", "--force")
-    assert "30% of the people were kept out, in there.holdout.parquet" in again.stderr
+    again = recveil(*command, "there", "--engine", "spark", "--force", *aside)
+    assert "30% of the people were kept out, in there.held, which" in again.stderr
     Path("there").rename("elsewhere")
-    refused = recveil(*command, "there", "--engine", "spark", code=1)
-    assert refused.stderr == "recveil: there.holdout.parquet exists already; choose another place\n"
+    refused = recveil(*command, "there", "--engine", "spark", *aside, code=1)
+    assert refused.stderr == "recveil: there.held exists already; choose another place\n"
     inside = recveil(*measured[:-4], "--seed", "1", "--engine", "spark", "--holdout", "data.parquet", code=1)
     assert inside.stderr == "recveil: 69 of the holdout users are in the release, according to its id map\n"

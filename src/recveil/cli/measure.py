@@ -79,7 +79,7 @@ def measure(
 
     The riskiest people are named by their ids in DATA: the answer is for the owner, not for publication.
 
-    Example: recveil measure ratings.csv out --map map.csv --holdout out.holdout.parquet
+    Example: recveil measure ratings.csv out --map map.csv --holdout held.parquet
     """
     levels, only_these = numbers(known), names(only)
     signer = signer_of(sign)
