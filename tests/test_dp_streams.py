@@ -332,7 +332,7 @@ def test_command_recommends_over_a_public_catalogue(recveil: Callable[..., Any],
     spec = "dp-streams:epsilon=4,delta=1e-4"
     options = ("--catalogue", "items.txt", "--top", 5, "-o", "lists.txt")
     done = recveil("recommend", "clicks.csv", "--with", spec, *options)
-    assert "1 items of the data do not stand in the catalogue" in done.stderr
+    assert "do not stand in the catalogue" not in done.stderr  # that would be a true count
     assert "spent: epsilon 4" in done.stderr
     lists = [line.split("\t") for line in (tmp_path / "lists.txt").read_text().splitlines()]
     right = [1 <= int(i) < 40 and (int(i) >= 20) == bool(int(user) % 2) for user, row in lists for i in row.split(",")]

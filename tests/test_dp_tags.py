@@ -264,7 +264,8 @@ def test_central_people_keep_their_tags_under_tokens() -> None:
 def test_a_bundle_holds_its_tables(tmp_path: Path) -> None:
     made = release(tagged(), MODES[0], seed=1)
     manifest = save(made, tmp_path / "out")
-    assert [f["name"] for f in manifest["files"]][2:] == [f"tables/{n}.parquet" for n in ("item", "item_tag", "tag")]
+    names = [f["name"] for f in manifest["files"] if f["name"].startswith("tables/")]
+    assert names == [f"tables/{n}.parquet" for n in ("item", "item_tag", "tag")]
     found = load(tmp_path / "out")
     assert found.tables["item_tag"].equals(made.tables["item_tag"])
     table = tmp_path / "out" / "tables" / "tag.parquet"
