@@ -123,8 +123,10 @@ def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, sourc
 def _suggested(names: Sequence[str], columns: Mapping[Role, list[int]], source: str) -> str:
     """A whole command line that names the columns of user and item: those known, and the first others as a guess."""
     taken = {n for where in columns.values() for n in where}
-    free = iter([name for n, name in enumerate(names) if n not in taken] + ["COLUMN"] * 2)
-    guess = {role: names[columns[role][0]] if role in columns else next(free) for role in ("user", "item")}
+    plain = [name for n, name in enumerate(names) if n not in taken and name and name.isprintable() and len(name) <= 40]
+    free = iter(plain + ["COLUMN"] * 2)
+    known = {role: names[where[0]] for role, where in columns.items() if names[where[0]].isprintable()}
+    guess = {role: known.get(role) or next(free) for role in ("user", "item")}
     wanted = ",".join(f"{role}={name}" for role, name in guess.items())
     return f"recveil inspect {quote(source)} --columns {quote(wanted)}"
 
