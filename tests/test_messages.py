@@ -18,13 +18,15 @@ WEB = messages.FILES.parents[1]
 @pytest.mark.parametrize("app", APPS)
 def test_languages_have_the_same_names_and_placeholders(app: str) -> None:
     assert messages.differences(app) == []
-    assert {path.name for path in messages.FILES.glob(f"{app}.*")} == {f"{app}.{tag}.json" for tag in messages.LANGUAGES}
+    assert {path.name for path in messages.FILES.glob(f"{app}.*")} == {
+        f"{app}.{tag}.json" for tag in messages.LANGUAGES
+    }
     for language in messages.LANGUAGES:
         texts = messages.catalogue(app, language)
         assert all(text == text.strip() or text == text.strip() + " " for text in texts.values())
         forms = {name.rpartition(".")[0] for name in texts if name.endswith(".one")}
         assert {f"{form}.other" for form in forms} <= texts.keys()
-        assert not {name for name, text in texts.items() if re.search(r"\{[^}]*\W[^}]*\}|<", text)}  # no markup, no code
+        assert not {name for name, text in texts.items() if re.search(r"\{\w*[^\w}]|<", text)}  # no markup, no code
 
 
 def test_what_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +34,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "odd.en.json").write_text(json.dumps({"a": "{x} of {y}", "b": "only here"}))
     (tmp_path / "odd.de.json").write_text(json.dumps({"a": "{x} von {z}", "c": "nur hier"}))
     assert messages.differences("odd") == ["de: a fills in others", "de: b is missing", "de: c is not in en"]
-    with pytest.raises(RecveilError, match="no messages none.en.json"):
+    with pytest.raises(RecveilError, match=r"no messages none\.en\.json"):
         messages.catalogue("none", "en")
 
 

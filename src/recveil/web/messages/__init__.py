@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ FILES = Path(__file__).parent / "files"
 LANGUAGES = ("en", "de")  # the same as in files/messages.js
 
 
-@lru_cache(maxsize=None)
+@cache
 def catalogue(app: str, language: str) -> dict[str, str]:
     """All texts of an app in a language."""
     try:
@@ -44,7 +44,7 @@ def chosen(accepted: str | None) -> str:
 
 
 def speaker(app: str, language: str) -> Callable[..., Markup]:
-    """`say(name, **values)` for a template: the text, escaped, with its values filled in (and escaped, unless Markup)."""
+    """`say(name, **values)` for a template: the text with its values filled in, both escaped unless Markup."""
     texts = catalogue(app, language)
 
     def say(name: str, **values: Any) -> Markup:
@@ -65,7 +65,9 @@ def differences(app: str) -> list[str]:
         found += [f"{language}: {name} is missing" for name in wanted.keys() - texts.keys()]
         found += [f"{language}: {name} is not in {LANGUAGES[0]}" for name in texts.keys() - wanted.keys()]
         both = wanted.keys() & texts.keys()
-        found += [f"{language}: {name} fills in others" for name in both if _places(wanted[name]) != _places(texts[name])]
+        found += [
+            f"{language}: {name} fills in others" for name in both if _places(wanted[name]) != _places(texts[name])
+        ]
     return sorted(found)
 
 
