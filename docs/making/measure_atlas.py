@@ -20,7 +20,7 @@ import numpy as np
 
 from making.kept import KEPT
 
-ASSESSED = 10_000  # people at most whose exposure is measured
+ASSESSED = 5_000  # people at most whose exposure is measured
 COMPARED = 1_000  # people at most on whom mechanisms are compared
 KNOWN = (2, 4, 8)
 MOST = 4  # items known to who attacks a release, if half of the people have as many
