@@ -263,7 +263,7 @@ def test_every_command_is_helpful_and_documented(command: str, recveil: Callable
     done = recveil(command, "--help")
     assert "Example: recveil" in done.stdout
     assert "--json" in done.stdout
-    documented = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    documented = (PROJECT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert f"## recveil {command}" in documented
 
 
