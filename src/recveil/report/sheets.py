@@ -10,7 +10,17 @@ from recveil.measurement import Measurement
 from recveil.report.table import Report
 from recveil.report.words import percent
 
-SHARES = ("linkage", "lift", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
+SHARES = (
+    "linkage",
+    "lift",
+    "tag lift",
+    "sequence lift",
+    "reconstruction",
+    "sybil",
+    "coverage",
+    "tail share",
+    "nearest",
+)
 ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
 SHEETS = {
     "attacks": "What an attacker learns",
@@ -48,7 +58,7 @@ def kind(m: Measurement) -> str:
         return "attacks"
     if "group" in m.params:
         return "groups"
-    if m.name == "lift":
+    if m.name in ("lift", "sequence lift"):
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 
