@@ -20,7 +20,7 @@ def main(folder: str) -> None:
 
     desk = Desk(Project(Path(folder)))
     mark = sys.stdin.readline().strip()
-    if id:
+    if mark:
         work(desk, mark)
 
 
