@@ -95,6 +95,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
+    "desk.clicks": "the request behind recveil clicks",
     "desk.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
@@ -192,6 +193,13 @@ def test_imports_point_one_way(module: str) -> None:
     here = room_of(module)
     outside = {room_of(target) for target in GRAPH[module]} - {here}
     assert outside <= ALLOWED[here], f"{module} imports {sorted(outside - ALLOWED[here])}"
+
+
+def test_the_browser_desk_calls_the_desk_and_nothing_else() -> None:
+    """What a page can do, a command can do: web/desk has no way of its own to a mechanism, an attack or a report."""
+    for module in (m for m in MODULES if m.startswith("web.desk")):
+        wrong = {t for t in GRAPH[module] if not t.startswith(("desk.", "web.desk", "web.messages", "web.headers"))}
+        assert wrong <= {"errors", "recveil", ""}, f"{module} imports {sorted(wrong)}"
 
 
 @pytest.mark.parametrize("room", sorted(NEVER_REACH))
