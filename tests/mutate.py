@@ -14,13 +14,14 @@ import argparse
 import ast
 import importlib
 import importlib.abc
+import importlib.util
 import json
 import os
 import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -142,25 +143,39 @@ class Tracer:
             self.seconds[report.nodeid] = float("inf")  # fails as it is: it tells nothing
 
 
-def reach(keep: Path) -> tuple[Reached, dict[str, float]]:
+def reach(keep: Path, out_of_time: Callable[[], bool]) -> tuple[Reached, dict[str, float]] | None:
     """The tests that reach each line, and how long each takes; kept for as long as neither package nor tests change."""
     every = sorted([*PACKAGE.rglob("*.py"), *(PROJECT / "tests").glob("*.py")])
     state = blake2b(b"".join(p.read_bytes() for p in every), digest_size=8).hexdigest()
     kept = json.loads(keep.read_text()) if keep.exists() else {}
-    if kept.get("state") != state:
-        say(f"which of the tests of {len(TESTS)} files reach which line? (once)")
+    kept = kept if kept.get("state") == state else {"state": state, "files": {}}
+    for name in [name for name in TESTS if name not in kept["files"]]:
+        if out_of_time():
+            return None
+        say(f"which lines do the tests of test_{name}.py reach?")
+        part = keep.with_suffix(".part")
         child = os.fork()
         if not child:
-            import pytest
-
-            seen = Tracer()
-            pytest.main([*QUIET, "-m", MARKS, *(str(PROJECT / "tests" / f"test_{t}.py") for t in TESTS)], [seen])
-            reached = {line: sorted(tests) for line, tests in seen.reached.items()}
-            keep.write_text(json.dumps({"state": state, "reached": reached, "seconds": seen.seconds}))
-            os._exit(0)
+            _trace(name, part)
         os.waitpid(child, 0)
-        kept = json.loads(keep.read_text())
-    return kept["reached"], kept["seconds"]
+        kept["files"][name] = json.loads(part.read_text())
+        part.unlink()
+        keep.write_text(json.dumps(kept))
+    reached: Reached = {}
+    for file in kept["files"].values():
+        for line, tests in file["reached"].items():
+            reached.setdefault(line, []).extend(tests)
+    return reached, {test: took for file in kept["files"].values() for test, took in file["seconds"].items()}
+
+
+def _trace(name: str, part: Path) -> None:
+    import pytest
+
+    seen = Tracer()
+    pytest.main([*QUIET, "-m", MARKS, str(PROJECT / "tests" / f"test_{name}.py")], [seen])
+    reached = {line: sorted(tests) for line, tests in seen.reached.items()}
+    part.write_text(json.dumps({"reached": reached, "seconds": seen.seconds}))
+    os._exit(0)
 
 
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-W", "ignore"]
@@ -265,7 +280,9 @@ def main() -> None:
     os.chdir(PROJECT)
     for library in LIBRARIES:
         importlib.import_module(library)
-    reached, seconds = reach(wish.report.with_suffix(".reach.json"))
+    known_reach = reach(wish.report.with_suffix(".reach.json"), lambda: time.monotonic() - began > wish.seconds)
+    if known_reach is None:
+        return say("out of time; begin again to go on")
     every = [(m, n) for m in modules() if wish.only in m for n in range(len(sites(parsed(m))))]
     chosen = random.Random(wish.seed).sample(every, min(wish.number, len(every)))
     known = [Mutant(**m) for m in json.loads(wish.report.read_text())] if wish.report.exists() else []
@@ -274,7 +291,7 @@ def main() -> None:
         node, _ = sites(parsed(module))[place]
         if (module, place, change(node)) in found or time.monotonic() - began > wish.seconds:
             continue
-        one = tried(module, place, reached, seconds)
+        one = tried(module, place, *known_reach)
         found[module, place, one.change] = one
         say(f"{one.outcome:9} {one.seconds:6.1f} s  {one.module}:{one.line}  {one.change[:90]}  ({one.by[-90:]})")
         wish.report.write_text(json.dumps([asdict(m) for m in found.values()], indent=1))
