@@ -21,9 +21,10 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,8 @@ def tried(module: str, place: int, reached: Reached, seconds: dict[str, float]) 
     lines, line = lines_of(node, statement), getattr(node, "lineno", statement.lineno)
     says = change(node)
     tests = {test for n in lines for test in reached.get(f"{module}:{n}", ()) if seconds.get(test, 0.0) < LONGEST}
-    chosen = list(within(sorted(tests, key=lambda t: seconds[t]), seconds))
+    ordered = sorted(tests, key=lambda t: seconds[t])
+    chosen = [t for t, total in zip(ordered, accumulate(seconds[t] for t in ordered), strict=True) if total < TOGETHER]
     began = time.monotonic()
     if not chosen:
         return Mutant(module, place, line, says, "survived", "no test reaches it", 0.0)
@@ -233,15 +235,6 @@ def tried(module: str, place: int, reached: Reached, seconds: dict[str, float]) 
     outcome = "survived" if code == 0 else "caught"
     took = round(time.monotonic() - began, 1)
     return Mutant(module, place, line, says, outcome, by if code != 0 else f"{len(chosen)} of {len(tests)} tests", took)
-
-
-def within(tests: list[str], seconds: dict[str, float]) -> Iterator[str]:
-    total = 0.0
-    for test in tests:
-        total += seconds[test]
-        if total > TOGETHER:
-            return
-        yield test
 
 
 def _run(module: str, tree: ast.Module, tests: list[str], said: Path) -> None:
@@ -282,7 +275,8 @@ def main() -> None:
         importlib.import_module(library)
     known_reach = reach(wish.report.with_suffix(".reach.json"), lambda: time.monotonic() - began > wish.seconds)
     if known_reach is None:
-        return say("out of time; begin again to go on")
+        say("out of time; begin again to go on")
+        return
     every = [(m, n) for m in modules() if wish.only in m for n in range(len(sites(parsed(m))))]
     chosen = random.Random(wish.seed).sample(every, min(wish.number, len(every)))
     known = [Mutant(**m) for m in json.loads(wish.report.read_text())] if wish.report.exists() else []

@@ -1,0 +1,74 @@
+"""Each line of a text file by itself: what is written on one never changes how another is read, nor refuses it.
+
+A release with a proof reads files so. Where a file is as regular as most are, a quick reader gives the same and is
+taken; else lines are read one by one. A line that is no row leaves its person behind, with nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.formats.sources import LIBRARIES, Source
+
+QUOTE, NEWLINE, RETURN = (ord(letter) for letter in '"\n\r')
+Reader = Callable[[Any], Any]  # Python's csv reader of some lines
+
+
+def stand_alone(source: Source, separator: str, quotes: bool) -> bool:
+    """Whether every quoted field begins and ends as one on its own line, and lines end as lines do."""
+    content = source.content
+    if content is None and source.path.stat().st_size == 0:
+        return True
+    text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
+    returns = np.flatnonzero(text == RETURN)
+    if len(returns) and not (text[np.minimum(returns + 1, len(text) - 1)] == NEWLINE).all():
+        return False
+    at = np.flatnonzero(text == QUOTE) if quotes else np.empty(0, dtype=np.int64)
+    if not len(at):
+        return True
+    if len(at) % 2:
+        return False
+    line = np.searchsorted(np.flatnonzero(text == NEWLINE), at)
+    opened, closed = at[::2], at[1::2]
+    before, after = text[opened - 1], text[np.minimum(closed + 1, len(text) - 1)]
+    begins = (opened == 0) | (before == ord(separator)) | (before == NEWLINE)
+    ends = (closed + 1 == len(text)) | (after == ord(separator)) | (after == NEWLINE) | (after == RETURN)
+    return bool((line[::2] == line[1::2]).all() and begins.all() and ends.all())
+
+
+def fields_by_line(source: Source, reader: Reader, separator: str, skip: int, width: int, item: int) -> pl.DataFrame:
+    """The fields of each line under the numbers of their columns, missing ones null, more than `width` passed over.
+
+    A line that is no csv by itself is split where its separators stand, and has no item.
+    """
+    columns: list[list[str | None]] = [[] for _ in range(width)]
+    with source.open() as file:
+        for n, raw in enumerate(islice(file, skip, None), skip):
+            line = raw.decode("utf-8" if n else "utf-8-sig", "replace").removesuffix("\n").removesuffix("\r")
+            try:
+                fields = next(reader([line]), None)
+            except csv.Error:
+                fields = line.split(separator)
+                fields[item : item + 1] = [""] * (item < len(fields))
+            if not fields:
+                continue
+            for k, column in enumerate(columns):
+                column.append((fields[k] or None) if k < len(fields) else None)
+    return pl.DataFrame({str(n): pl.Series(column, dtype=pl.String) for n, column in enumerate(columns)})
+
+
+def objects_by_line(lines: list[bytes], parse: Callable[[bytes], pl.DataFrame]) -> pl.DataFrame:
+    """The JSON objects of the lines that are one, in the order of the lines; the others are halved away."""
+    try:
+        return parse(b"\n".join(lines))
+    except (OSError, ValueError, *LIBRARIES):
+        if len(lines) == 1:
+            return parse(b"")
+    half = len(lines) // 2
+    return pl.concat([objects_by_line(part, parse) for part in (lines[:half], lines[half:])])
