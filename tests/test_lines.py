@@ -103,11 +103,22 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, monkeypatch: pytest.Mon
     [
         (b'a,b\n1,"x, y"\n"2",3\n', True), (b'a,b\r\n1,"x"\r\n', True), (b'a,b\n1,"x"', True), (b"a,b\n1,2", True),
         (b'a,b\n1,"x\ny"\n', False), (b'a,b\n1,x"y\n2,"\n', False), (b'a,b\n1,"x"y\n', False), (b'a,b\n1,"x\n', False),
-        (b'a,b\n1,""""\n', False), (b"a,b\n1,x\ry\n", False), (b"a,b\n1,x\r", False), (b'"a",b\n1,2\n', True),
+        (b'a,b\n1,""""\n', False), (b"a,b\n1,x\ry\n", False), (b"a,b\n1,x\r", True), (b'"a",b\n1,2\n', True),
+        (b'a,b\n1,2\n\n\r\n3,"4,5"', True), (b'a,b\n1,2\n"3,4"\n', False), (b"a,b\n1\n", False), (b"a,b\n1", False),
+        (b"a,b\n1,2,3\n", True), (b"a,b\n \n", False), (b'a,b\n"","4"\n,\n', True),
     ],
 )  # fmt: skip
 def test_lines_that_stand_alone(text: bytes, alone: bool, tmp_path: Path) -> None:
-    assert stand_alone(Source("d", tmp_path, "csv", text), ",", quotes=True) is alone
+    assert stand_alone(Source("d", tmp_path, "csv", text), ",", True, 1) is alone
+
+
+def test_a_line_without_fields_for_user_and_item_is_nobodys(tmp_path: Path) -> None:
+    """The further lines of a text of several lines are no people."""
+    path = tmp_path / "d.csv"
+    path.write_bytes(b'user,item,note\n1,2,x\n3,,x\n4,5\n6\n7,8,"of two\nlines"\n')
+    data = read(path, broken="drop")
+    assert data.users.to_list() == [1, 3, 4, 7]
+    assert data.frame().select("user", "item").rows() == [(1, 2), (4, 5)]
 
 
 def test_other_commands_still_name_the_line(tmp_path: Path) -> None:

@@ -13,50 +13,70 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.formats.sources import LIBRARIES, Source
 
 QUOTE, NEWLINE, RETURN = (ord(letter) for letter in '"\n\r')
+Bytes = NDArray[np.uint8]
 Reader = Callable[[Any], Any]  # Python's csv reader of some lines
 
 
-def stand_alone(source: Source, separator: str, quotes: bool) -> bool:
-    """Whether every quoted field begins and ends as one on its own line, and lines end as lines do."""
+def stand_alone(source: Source, separator: str, quotes: bool, least: int) -> bool:
+    """Whether every quoted field begins and ends as one on its own line, and no line lacks separators."""
     content = source.content
     if content is None and source.path.stat().st_size == 0:
         return True
     text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
-    returns = np.flatnonzero(text == RETURN)
-    if len(returns) and not (text[np.minimum(returns + 1, len(text) - 1)] == NEWLINE).all():
+    following = np.append(text[1:], NEWLINE).astype(np.uint8)  # the last line ends, too
+    if (following[text == RETURN] != NEWLINE).any():
         return False
-    at = np.flatnonzero(text == QUOTE) if quotes else np.empty(0, dtype=np.int64)
-    if not len(at):
-        return True
+    marks = text == ord(separator)
+    if quotes and (quote := text == QUOTE).any():
+        if not _regular_quotes(text, quote, following, ord(separator)):
+            return False
+        marks &= np.cumsum(quote, dtype=np.uint8) % 2 == 0  # those between quotes do not count
+    marks |= text == NEWLINE
+    at = np.append(np.flatnonzero(marks), len(text))
+    ends = np.flatnonzero(np.append(text[at[:-1]] == NEWLINE, True))
+    separators = np.diff(ends, prepend=-1) - 1
+    begins = np.append(0, at[ends[:-1]] + 1)
+    blank = (at[ends] == begins) | ((at[ends] == begins + 1) & (text[np.minimum(begins, len(text) - 1)] == RETURN))
+    return bool(((separators >= least) | blank).all())
+
+
+def _regular_quotes(text: Bytes, quote: NDArray[np.bool_], following: Bytes, separator: int) -> bool:
+    """Whether quotes come in pairs that begin and end a field on one line."""
+    at = np.flatnonzero(quote)
     if len(at) % 2:
         return False
     line = np.searchsorted(np.flatnonzero(text == NEWLINE), at)
     opened, closed = at[::2], at[1::2]
-    before, after = text[opened - 1], text[np.minimum(closed + 1, len(text) - 1)]
-    begins = (opened == 0) | (before == ord(separator)) | (before == NEWLINE)
-    ends = (closed + 1 == len(text)) | (after == ord(separator)) | (after == NEWLINE) | (after == RETURN)
+    before, after = text[opened - 1], following[closed]
+    begins = (opened == 0) | (before == separator) | (before == NEWLINE)
+    ends = (after == separator) | (after == NEWLINE) | (after == RETURN)
     return bool((line[::2] == line[1::2]).all() and begins.all() and ends.all())
 
 
-def fields_by_line(source: Source, reader: Reader, separator: str, skip: int, width: int, item: int) -> pl.DataFrame:
-    """The fields of each line under the numbers of their columns, missing ones null, more than `width` passed over.
+def fields_by_line(
+    source: Source, reader: Reader, separator: str, skip: int, where: tuple[int, int, int]
+) -> pl.DataFrame:
+    """The fields of each line under the numbers of their columns, missing ones null, further ones passed over.
 
-    A line that is no csv by itself is split where its separators stand, and has no item.
+    `where`: how many columns there are, and where user and item stand; a line without fields for both is nobody's. One
+    that is no csv by itself is split where its separators stand, and has no item.
     """
+    width, user, item = where
     columns: list[list[str | None]] = [[] for _ in range(width)]
     with source.open() as file:
         for n, raw in enumerate(islice(file, skip, None), skip):
             line = raw.decode("utf-8" if n else "utf-8-sig", "replace").removesuffix("\n").removesuffix("\r")
             try:
-                fields = next(reader([line]), None)
+                fields = next(reader([line]), [])
             except csv.Error:
                 fields = line.split(separator)
                 fields[item : item + 1] = [""] * (item < len(fields))
-            if not fields:
+            if len(fields) <= max(user, item):
                 continue
             for k, column in enumerate(columns):
                 column.append((fields[k] or None) if k < len(fields) else None)

@@ -75,14 +75,14 @@ def _columns(source: Source, layout: Layout, roles: Roles, first: list[str]) -> 
 
 def _leniently(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
     """Each line by itself, none refused: the quick way gives the same where it succeeds on lines that stand alone."""
-    if stand_alone(source, layout.separator, layout.quotes):
+    user, item = (roles.columns[role][0] for role in ("user", "item"))
+    if stand_alone(source, layout.separator, layout.quotes, max(user, item)):
         try:
             first = next(_records(source, layout), None)
             return _columns(source, layout, roles, first[1]) if first else _empty(roles)
         except (RecveilError, csv.Error, *LIBRARIES):
             pass  # a line of it is no row
-    item = roles.columns["item"][0]
-    rows = fields_by_line(source, layout.reader, layout.separator, layout.skip, len(layout.names), item)
+    rows = fields_by_line(source, layout.reader, layout.separator, layout.skip, (len(layout.names), user, item))
     return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()})
 
 
