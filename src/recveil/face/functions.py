@@ -16,7 +16,8 @@ from recveil.attacks import ATTACKS
 from recveil.data import Interactions
 from recveil.desk.assess import Assessment, AssessRequest, run_assess
 from recveil.desk.audit import Audited
-from recveil.desk.audit import audit as put_to_the_test
+from recveil.desk.audit.one_run import AuditedOnce
+from recveil.desk.audit.request import AuditRequest, run_audit
 from recveil.desk.bundle import Bundle
 from recveil.desk.cache import Cache
 from recveil.desk.catalogue import Catalogue, as_catalogue
@@ -206,8 +207,7 @@ def compare(
     seed: for the split and for the releases, which are experiments.
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
-    quick: the quick referees alone, for a first look.
-    only: names of measures, such as ["linkage", "lift"].
+    quick: the quick referees alone, for a first look. only: names of measures, such as ["linkage", "lift"].
     columns: as for `read`. more: catalogue, as for `release`; shadows, releases that an attack is learned from.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
@@ -228,25 +228,26 @@ def audit(
     data: Any = None,
     *,
     runs: int = 1000,
+    one_run: bool = False,
     confidence: float = 0.95,
     seed: int | None = None,
-    catalogue: Catalogue | pl.Series | Sequence[Any] | str | None = None,
-) -> Audited:
+    **more: Any,
+) -> Audited | AuditedOnce:
     """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
 
     mechanism: a spec or an object.
     data: what to put the canary into, anything that `read` takes; otherwise a toy.
     runs: releases of each of the two neighbouring data sets.
-    confidence: of the bound.
-    seed: makes the audit repeatable.
-    catalogue: as for `release`; the canaries' ids are added to it.
+    one_run: one release with many canaries instead; `canaries` says how many.
+    confidence: of the bound. seed: makes the audit repeatable.
+    more: canaries; catalogue, as for `release`, to which the canaries' ids are added.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
     'no claim'
     """
-    rows, lists = None if data is None else Input(data).rows(), as_catalogue(catalogue)
-    wishes: dict[str, Any] = {"runs": runs, "confidence": confidence, "seed": seed, "catalogue": lists}
-    return put_to_the_test(as_mechanism(mechanism), rows, **wishes)
+    rows = None if data is None else Input(data)
+    wishes: dict[str, Any] = {"runs": runs, "one_run": one_run, "confidence": confidence, "seed": seed, **more}
+    return run_audit(AuditRequest(as_mechanism(mechanism), rows, **wishes))
 
 
 def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:
@@ -276,10 +277,9 @@ def recommend(
 
     data: anything that `read` takes.
     mechanism: mask or dp-streams, as a spec or an object.
-    top: items in a list.
-    score: max, the closest item counts; or sum, all of them.
+    top: items in a list. score: max, the closest item counts; or sum, all of them.
     seed: makes it an experiment that can be repeated.
-    more: history, minsup, similar, catalogue, statistics, ledger; see docs/commands.md.
+    more: history, minsup, similar, catalogue, statistics, ledger; see docs/reference/commands.md.
 
     `.lists` has them by user, `.frame()` as a table.
 
