@@ -22,7 +22,7 @@ from recveil.desk.audit.one_run import audit_in_one_run
 from recveil.desk.audit.selecting import Selection, audit_selection
 from recveil.desk.catalogue import Catalogue
 from recveil.dp import vocabulary
-from recveil.dp.noise import draw, laplace
+from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.mechanism import Drawn, Public, Synthesis
@@ -274,6 +274,39 @@ def test_a_contribution_that_is_not_bounded_is_seen(monkeypatch: pytest.MonkeyPa
     found = audit(parse(PROVED["dp-streams"]), runs=20, seed=1)
     assert (found.verdict, found.short) == ("broken", ())
     assert found.excess > 10
+
+
+@dataclass(frozen=True)
+class Bells(Favourites):
+    """Its Gaussian noise is what it says, and not enough for the epsilon that it claims (about 2.6 at this delta)."""
+
+    name = "bells"
+
+    def guarantee(self, public: Public) -> Guarantee:
+        return Guarantee("For tests.", "proved", 1.0, 1e-3, "user", "add or remove a user", None, "tests")
+
+    def laws(self, public: Public) -> dict[str, Law]:
+        return {"items": gaussian(Fraction(1000**2 * 16, 9))}  # one person is 1000, three quarters of a deviation
+
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+        return 1000 * super().count(chunk, published, public)
+
+    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Any:
+        return {"items": counts + draw(self.laws(public)["items"], len(counts), source)}
+
+    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+        return super().draw(({"items": np.maximum(published[0]["items"] // 1000, 1)},), public, source)
+
+
+def test_an_estimate_above_the_claim_is_suspect(recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bound refutes it after so few runs, and no noise is missing: a model says so, and no more is said."""
+    monkeypatch.setitem(MECHANISMS, "bells", Bells)
+    found = recveil("audit", "bells", "--runs", 200, "--seed", 2, json_answer=True)
+    assert found["verdict"] == "suspect", found
+    assert found["lower"] < 1 < found["estimate"] < 3 and found["attainable"] > 1
+    assert (found["short_of_noise"], found["excess"]) == ([], 0.0)
+    said = recveil("audit", "bells", "--runs", 200, "--seed", 2).stdout
+    assert "if the noise is Gaussian: at least" in said and "verdict: suspect" in said
 
 
 # --- the selection of ids -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recveil.desk.inspect import warnings_of
 from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.formats.lines import stand_alone
@@ -112,6 +113,16 @@ def test_lines_that_stand_alone(text: bytes, alone: bool, tmp_path: Path) -> Non
     assert stand_alone(Source("d", tmp_path, "csv", text), ",", True, 1) is alone
 
 
+def test_fields_of_any_length_are_read_alike(tmp_path: Path) -> None:
+    """Whether or not an odd line stands beside them."""
+    path, long = tmp_path / "d.csv", b"x" * 200_000
+    found = []
+    for odd in (b"", b'5,"6\n'):
+        path.write_bytes(b"user,item\n1,2\n3," + long + b"\n" + odd)
+        found.append(read(path, broken="drop").frame().filter(pl.col("user") < 5))
+    assert found[0].height == 2 and found[0].equals(found[1])
+
+
 def test_a_line_without_fields_for_user_and_item_is_nobodys(tmp_path: Path) -> None:
     """The further lines of a text of several lines are no people."""
     path = tmp_path / "d.csv"
@@ -129,6 +140,9 @@ def test_other_commands_still_name_the_line(tmp_path: Path) -> None:
         read(path)
     path.write_bytes(b"\n".join([head or b"", *lines, b'77,3,5,"two\nlines"']))
     assert read(path).n_users == 6  # a field of two lines is one row where a refusal may be given
+    assert warnings_of(str(path)) and not warnings_of("sample:films")
+    path.write_bytes(b"\n".join([head or b"", *lines]))
+    assert not warnings_of(str(path))
 
 
 def test_a_release_with_a_proof_takes_what_it_can_and_says_nothing(recveil: Run, tmp_path: Path) -> None:

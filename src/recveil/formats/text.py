@@ -35,7 +35,8 @@ class Layout:
     skip: int  # lines before the first row
 
     def reader(self, lines: Iterator[str]) -> Any:
-        """Python's csv reader."""
+        """Python's csv reader; of fields of any length, as others read them."""
+        csv.field_size_limit(2**31 - 1)
         return csv.reader(
             lines,
             delimiter=self.separator,
@@ -94,6 +95,12 @@ def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
     """The names of the columns, and the rows as text."""
     source, layout = _recognise(source)
     return layout.names, (fields for _, fields in _records(source, layout))
+
+
+def has_broken_lines(source: Source) -> bool:
+    """Whether a field has several lines, or quotes stand out of place: a release with a proof leaves such lines out."""
+    source, layout = _recognise(source)
+    return not stand_alone(source, layout.separator, layout.quotes, 0)
 
 
 # --- the shape of the file ------------------------------------------------------------------------------------
