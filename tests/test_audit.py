@@ -441,6 +441,22 @@ def test_one_run_with_noise_halved_is_above_the_claim_by_the_gaussian_estimate(m
     assert found.record()["noise"]["pairs"] == pytest.approx(0.25, abs=0.02)
 
 
+@pytest.mark.parametrize(("factor", "verdict"), [(0.0, "broken"), (0.5, "broken"), (1.0, "holds")])
+def test_one_run_of_dp_ratings(factor: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Canaries rate one item best and one worst; the score is that of two independent cells."""
+    if factor < 1:
+        scale_noise(monkeypatch, factor)
+    found = audit_in_one_run(parse("dp-ratings:epsilon=4,delta=1e-5,scale=1..5"), seed=2)
+    assert found.verdict == verdict, found.record()
+    assert found.record()["canary"] == "people with one item rated best and one worst"
+    if factor == 0.0:
+        assert found.found.lower == pytest.approx(5.45, abs=0.02)  # every canary is seen
+    elif factor == 0.5:
+        assert found.estimate is not None and found.estimate > 2
+    else:
+        assert found.estimate is not None and 0.3 < found.estimate < 4  # seen, and no more than is claimed
+
+
 def test_one_run_for_data_of_ones_own_and_bad_requests(recveil: Callable[..., Any], tmp_path: Path) -> None:
     data = toy(parse("dp-tags:epsilon=2"))
     data.frame().write_csv(tmp_path / "d.csv")
