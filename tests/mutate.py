@@ -38,8 +38,8 @@ ROOMS = (
 )  # fmt: skip
 TESTS = (  # the files that concern these rooms
     "attacks", "audit", "book", "bounds", "bundle", "catalogue", "contracts", "copies", "denoise", "dp_ratings",
-    "dp_streams", "dp_tags", "equipment", "every_cell", "formulas", "guarantee", "hiding", "intervals", "ledger", "linkage",
-    "mask", "measure", "metrics", "noise", "planted_bugs", "ranking", "referees", "release", "sensitivity",
+    "dp_streams", "dp_tags", "equipment", "every_cell", "formulas", "guarantee", "hiding", "intervals", "ledger",
+    "linkage", "mask", "measure", "metrics", "noise", "planted_bugs", "ranking", "referees", "release", "sensitivity",
     "sessions", "shadow", "sparse_noise", "splits", "sybil", "tag_recommenders", "vocabulary",
 )  # fmt: skip
 LIBRARIES = (
