@@ -15,7 +15,7 @@ from recveil.desk.inspect import warnings_of
 from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.formats.lines import stand_alone
-from recveil.formats.sources import Source
+from recveil.formats.sources import DataFile
 
 Run = Callable[..., Any]
 
@@ -110,7 +110,7 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, monkeypatch: pytest.Mon
     ],
 )  # fmt: skip
 def test_lines_that_stand_alone(text: bytes, alone: bool, tmp_path: Path) -> None:
-    assert stand_alone(Source("d", tmp_path, "csv", text), ",", True, 1) is alone
+    assert stand_alone(DataFile("d", tmp_path, "csv", text), ",", True, 1) is alone
 
 
 def test_fields_of_any_length_are_read_alike(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.formats.sources import LIBRARIES, Source
+from recveil.formats.sources import LIBRARIES, DataFile
 
 QUOTE, NEWLINE, RETURN = (ord(letter) for letter in '"\n\r')
 Bytes = NDArray[np.uint8]
 Reader = Callable[[Any], Any]  # Python's csv reader of some lines
 
 
-def stand_alone(source: Source, separator: str, quotes: bool, least: int) -> bool:
+def stand_alone(source: DataFile, separator: str, quotes: bool, least: int) -> bool:
     """Whether every quoted field begins and ends as one on its own line, and no line lacks separators."""
     content = source.content
     if content is None and source.path.stat().st_size == 0:
@@ -59,7 +59,7 @@ def _regular_quotes(text: Bytes, quote: NDArray[np.bool_], following: Bytes, sep
 
 
 def fields_by_line(
-    source: Source, reader: Reader, separator: str, skip: int, where: tuple[int, int, int]
+    source: DataFile, reader: Reader, separator: str, skip: int, where: tuple[int, int, int]
 ) -> pl.DataFrame:
     """The fields of each line under the numbers of their columns, missing ones null, further ones passed over.
 

@@ -20,7 +20,7 @@ from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.itemsets import read_itemsets
 from recveil.formats.lines import objects_by_line
 from recveil.formats.roles import Roles, assign
-from recveil.formats.sources import Source, find, first_line, one_line
+from recveil.formats.sources import DataFile, find, first_line, one_line
 from recveil.formats.text import read_text
 
 
@@ -55,7 +55,7 @@ def select(frame: pl.DataFrame, names: list[str], roles: Roles) -> pl.DataFrame:
     return frame.select(**{role: p[0] if len(p) == 1 else date_text(p) for role, p in parts.items()})
 
 
-def _read_parquet(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:  # noqa: ARG001
+def _read_parquet(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:  # noqa: ARG001
     # Arrow, because a damaged file can abort the process in polars; one thread, because it can in Arrow's pool.
     try:
         with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
@@ -70,7 +70,7 @@ def _read_parquet(source: Source, mapping: Mapping[str, str] | None, broken: Bro
     return Raw(select(frame, names, roles), lambda row: f"{source.name}, row {row + 1}", roles.unit)
 
 
-def _read_jsonl(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def _read_jsonl(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """Every value by its text: none changes how another is read. The keys of the first object are the header."""
     content = source.read().removeprefix(b"\xef\xbb\xbf")
     lenient = broken == "drop"
@@ -109,7 +109,7 @@ def _read_jsonl(source: Source, mapping: Mapping[str, str] | None, broken: Broke
     return Raw(select(frame, list(header), roles), place, roles.unit, frozenset(IDS))
 
 
-def _objects(source: Source, lenient: bool = False) -> Iterator[tuple[int, str]]:
+def _objects(source: DataFile, lenient: bool = False) -> Iterator[tuple[int, str]]:
     return ((n, line) for n, line in enumerate(source.lines(lenient), 1) if line.strip())
 
 

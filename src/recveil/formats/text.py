@@ -17,7 +17,7 @@ from recveil.errors import RecveilError
 from recveil.formats.checking import Broken, Raw, date_text, show
 from recveil.formats.lines import fields_by_line, stand_alone
 from recveil.formats.roles import Role, Roles, assign
-from recveil.formats.sources import LIBRARIES, Source, first_line
+from recveil.formats.sources import LIBRARIES, DataFile, first_line
 
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
@@ -45,7 +45,7 @@ class Layout:
         )
 
 
-def read_text(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def read_text(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """The columns that play a role, under the names of their roles; and where each row stands."""
     source, layout = _recognise(source, broken)
     roles = assign(layout.names, mapping, source.name)
@@ -68,13 +68,13 @@ def read_text(source: Source, mapping: Mapping[str, str] | None, broken: Broken)
     return Raw(frame, place, roles.unit, frozenset(IDS))
 
 
-def _columns(source: Source, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame:
+def _columns(source: DataFile, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame:
     kinds = _kinds(roles, first)
     frame = _typed(source, layout, roles, kinds)
     return _plain(source, layout, roles, kinds) if frame is None else frame
 
 
-def _leniently(source: Source, layout: Layout, roles: Roles) -> pl.DataFrame:
+def _leniently(source: DataFile, layout: Layout, roles: Roles) -> pl.DataFrame:
     """Each line by itself, none refused: the quick way gives the same where it succeeds on lines that stand alone."""
     user, item = (roles.columns[role][0] for role in ("user", "item"))
     if stand_alone(source, layout.separator, layout.quotes, max(user, item)):
@@ -91,13 +91,13 @@ def _empty(roles: Roles) -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
 
-def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+def records(source: DataFile) -> tuple[tuple[str, ...], Iterator[list[str]]]:
     """The names of the columns, and the rows as text."""
     source, layout = _recognise(source)
     return layout.names, (fields for _, fields in _records(source, layout))
 
 
-def has_broken_lines(source: Source) -> bool:
+def has_broken_lines(source: DataFile) -> bool:
     """Whether a field has several lines, or quotes stand out of place: a release with a proof leaves such lines out."""
     source, layout = _recognise(source)
     return not stand_alone(source, layout.separator, layout.quotes, 0)
@@ -106,7 +106,7 @@ def has_broken_lines(source: Source) -> bool:
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 
-def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layout]:
+def _recognise(source: DataFile, broken: Broken = "refuse") -> tuple[DataFile, Layout]:
     line = next((line.strip("\r\n") for line in source.lines(broken == "drop") if line.strip()), None)
     if line is None and source.kind == "data" and broken == "drop":
         return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
@@ -134,14 +134,14 @@ def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layou
     return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)
 
 
-def _movielens(source: Source, fields: list[str], separator: str, broken: Broken) -> Layout:
+def _movielens(source: DataFile, fields: list[str], separator: str, broken: Broken) -> Layout:
     if len(fields) != len(MOVIELENS) and broken == "refuse":
         shape = "user, item, rating and timestamp"
         raise RecveilError(f"{source.name}, line 1: {len(fields)} fields where {shape} belong: {show(fields[0])}")
     return Layout(MOVIELENS, separator, quotes=False, skip=0)
 
 
-def _separator(source: Source, line: str, usual: str) -> str:
+def _separator(source: DataFile, line: str, usual: str) -> str:
     if usual in line:
         return usual
     found = max(SEPARATORS, key=line.count)
@@ -161,7 +161,7 @@ def _number(text: str) -> bool:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
+def _typed(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
     ids = [role for role in IDS if role in roles.columns]
     whole = any(kinds[roles.columns[role][0]] == pl.Int64 for role in ids)
@@ -176,7 +176,7 @@ def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any
         return frame
 
 
-def _idle_signs(source: Source, layout: Layout) -> bool:
+def _idle_signs(source: DataFile, layout: Layout) -> bool:
     """Whether a later field starts with what an integer would lose: a blank, a quote, a +, the zeros of 007 or -0."""
     content = source.content
     text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
@@ -197,7 +197,7 @@ def _idle_signs(source: Source, layout: Layout) -> bool:
     return False
 
 
-def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+def _plain(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
     """The careful way: ids as text."""
     ids = [roles.columns[role][0] for role in IDS if role in roles.columns]
     try:
@@ -210,7 +210,7 @@ def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any
     return frame
 
 
-def _scan(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+def _scan(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
     """The columns that play a role, under the names of their roles; text except for `kinds`."""
     rows = pl.scan_csv(
         source.path if source.content is None else BytesIO(source.content),
@@ -243,7 +243,7 @@ def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
     return kinds
 
 
-def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(source: DataFile, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """The rows as Python's csv module reads them, each with the number of its first line."""
     reader = layout.reader(islice(source.lines(), layout.skip, None))
     line = layout.skip + 1
@@ -253,7 +253,7 @@ def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         line = layout.skip + reader.line_num + 1
 
 
-def _blame(source: Source, layout: Layout, fault: Exception) -> RecveilError:
+def _blame(source: DataFile, layout: Layout, fault: Exception) -> RecveilError:
     """The first line that is no row of this table."""
     line = layout.skip
     try:
