@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 PROJECT = Path(__file__).parent.parent
@@ -217,7 +218,7 @@ def tried(module: str, place: int, reached: Reached, seconds: dict[str, float]) 
     began = time.monotonic()
     if not chosen:
         return Mutant(module, place, line, says, "survived", "no test reaches it", 0.0)
-    said = Path(f"{os.environ.get('TMPDIR', '/tmp')}/mutant-{os.getpid()}.txt")
+    said = Path(gettempdir()) / f"mutant-{os.getpid()}.txt"
     child = os.fork()
     if not child:
         _run(module, tree, chosen, said)

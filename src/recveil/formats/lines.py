@@ -72,7 +72,7 @@ def fields_by_line(
         for n, raw in enumerate(islice(file, skip, None), skip):
             line = raw.decode("utf-8" if n else "utf-8-sig", "replace").removesuffix("\n").removesuffix("\r")
             try:
-                fields = next(reader([line]), [])
+                fields: list[str] = next(reader([line]), [])
             except csv.Error:
                 fields = line.split(separator)
                 fields[item : item + 1] = [""] * (item < len(fields))

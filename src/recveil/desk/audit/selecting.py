@@ -117,8 +117,8 @@ def _one(
                     truth = [tables(c, {name: np.empty(sizes[kept.column])})[name] for c in counts]
                     seen[side, number, 1:] += _look(kept, truth)
                     _noise(name, kept, truth[side], watch)
-    bound = judge(*seen, ["refused", "ids of the canary alone", "counts"], delta=mechanism.guarantee(public).delta,
-                  confidence=confidence)  # fmt: skip
+    names, delta = ["refused", "ids of the canary alone", "counts"], mechanism.guarantee(public).delta
+    bound = judge(seen[0], seen[1], names, delta=delta, confidence=confidence)
     return bound, float(seen[:, :, 0].mean())
 
 
