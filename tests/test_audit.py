@@ -318,6 +318,9 @@ SELECTING = {
     "dp-ratings": "dp-ratings:epsilon=2,delta=1e-3,scale=1..5",
 }
 selecting = pytest.mark.parametrize("name", SELECTING)
+quickly = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "dp-ratings")) for name in SELECTING]
+)
 
 
 def selection_of(name: str, runs: int = 150) -> Selection:
@@ -327,7 +330,7 @@ def selection_of(name: str, runs: int = 150) -> Selection:
     return found
 
 
-@selecting
+@quickly
 def test_an_honest_selection_holds(name: str) -> None:
     found = selection_of(name)
     assert (found.verdict, found.short) == ("holds", ()), found.record()
@@ -345,12 +348,12 @@ def test_a_selection_without_its_noise_is_broken(name: str, factor: float, monke
     assert (found.verdict, len(found.short) > 0) == ("broken", True), found.record()
 
 
-@selecting
+@quickly
 def test_a_selection_that_keeps_what_one_person_has_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all its noise, and a threshold of nothing."""
     for module in ("dp_streams", "dp_tags", "dp_ratings"):
         monkeypatch.setattr(f"recveil.mechanisms.{module}.threshold", lambda *_, **__: 0)
-    found = selection_of(name)
+    found = selection_of(name, runs=300)
     assert found.bound.lower > 2, found.record()
     assert "canary" in found.bound.event
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from recveil.attacks.epsilon import Bound, judge
 from recveil.data import Interactions, concat
-from recveil.desk.audit.canaries import canaries, neighbours
+from recveil.desk.audit.canaries import canaries, person
 from recveil.desk.audit.watching import Tally, Watch, tables
 from recveil.desk.catalogue import Catalogue
 from recveil.dp.vocabulary import Selected
@@ -77,13 +77,14 @@ def audit_selection(
         return None
     if not columns or promise.epsilon is None or promise.status != "proved":
         return None
-    people = canaries(data, promise.unit)
+    whole_people = promise.unit in ("user", "session")
+    people = canaries(data, promise.unit) if whole_people else {f"one {promise.unit}": person(data, 1)}
     each, found, refused = 1 - (1 - confidence) / len(people), [], []
     watch = Watch(mechanism.laws(public))  # type: ignore[attr-defined]
     public = replace(public, **{name: getattr(public, name).clear() for name in columns})
     for number, canary in enumerate(people.values()):
         first = seed + 2 * runs * number
-        bound, share = _one(mechanism, public, neighbours(data, canary, promise.unit), watch, (runs, each, first))
+        bound, share = _one(mechanism, public, (concat([data, canary]), data), watch, (runs, each, first))
         found.append(bound)
         refused.append(share)
     strongest = replace(max(found, key=lambda b: b.lower), confidence=confidence)
