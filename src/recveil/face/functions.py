@@ -207,8 +207,8 @@ def compare(
     seed: for the split and for the releases, which are experiments.
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
-    quick: the quick referees alone, for a first look. only: names of measures, such as ["linkage", "lift"].
-    columns: as for `read`. more: catalogue, as for `release`; shadows, releases that an attack is learned from.
+    quick: the quick referees alone, for a first look; `only`: names of measures, such as ["linkage", "lift"].
+    columns: as for `read`; `more`: catalogue, as for `release`; shadows, releases that an attack is learned from.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -239,7 +239,7 @@ def audit(
     data: what to put the canary into, anything that `read` takes; otherwise a toy.
     runs: releases of each of the two neighbouring data sets.
     one_run: one release with many canaries instead; `canaries` says how many.
-    confidence: of the bound. seed: makes the audit repeatable.
+    confidence: of the bound; `seed` makes the audit repeatable.
     more: canaries; catalogue, as for `release`, to which the canaries' ids are added.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
@@ -277,7 +277,7 @@ def recommend(
 
     data: anything that `read` takes.
     mechanism: mask or dp-streams, as a spec or an object.
-    top: items in a list. score: max, the closest item counts; or sum, all of them.
+    top: items in a list; `score`: max, the closest item counts, or sum, all of them.
     seed: makes it an experiment that can be repeated.
     more: history, minsup, similar, catalogue, statistics, ledger; see docs/reference/commands.md.
 
