@@ -14,9 +14,11 @@ from neighbours import ITEMS, TAGS, UNITS, Pair, filled, world
 from test_non_interference import PROVED, Desk, together, unit_of
 from test_spark import spark  # noqa: F401  (a fixture)
 
+from recveil.errors import RecveilError
 from recveil.mechanism import Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
+from recveil.spark.reading import read_table
 
 pytestmark = pytest.mark.spark
 # On Spark a catalogue lists items alone, so that tags are selected, which needs delta.
@@ -71,6 +73,20 @@ def same(first: Any, second: Any) -> None:
     assert first.bundle.keys() == second.bundle.keys()
     for name in first.bundle:
         assert first.bundle[name] == second.bundle[name], name
+
+
+def test_ids_outside_the_list_never_make_the_vocabulary_too_large(
+    spark: Any,  # noqa: F811
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("recveil.spark.reading.MOST_IDS", 5)
+    (tmp_path / "d.csv").write_text("user,item,time\n" + "".join(f"{n % 3},{n},{n}\n" for n in range(20)))
+    with pytest.raises(RecveilError, match="more than 5 items"):
+        read_table(spark, str(tmp_path / "d.csv"), broken="drop")
+    found = read_table(spark, str(tmp_path / "d.csv"), broken="drop", items=pl.Series(["3", "4", "x"]))
+    assert found.layout.items.to_list() == [3, 4]
+    assert found.frame.count() == 20  # all people stay
 
 
 def test_parts_follow_from_what_is_released() -> None:
