@@ -2,7 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";
-import { percent, t } from "./words.js";
+import { percent, say } from "./words.js";
 
 const [LEFT, TOP, BOTTOM] = [46, 14, 46];
 
@@ -15,7 +15,7 @@ export function curve(lines, { says, items, marked = null }) {
   const known = [...new Set(shown.flatMap((line) => line.points.map((p) => p.known)))].sort((a, b) => a - b);
   const at = (line, k) => line.points.find((p) => p.known === k);
   const cell = (p) => (p ? `${percent(p.value)} [${percent(p.low)}, ${percent(p.high)}]` : "");
-  const table = numbers([t("curve.known"), ...shown.map((l) => l.name)], known.map((k) => [String(k), ...shown.map((l) => cell(at(l, k)))]));
+  const table = numbers([say("curve.known"), ...shown.map((l) => l.name)], known.map((k) => [String(k), ...shown.map((l) => cell(at(l, k)))]));
   return figure((width) => drawn(shown, known, width, { says, items, marked }), null, table);
 }
 
@@ -31,7 +31,7 @@ function drawn(lines, known, width, { says, items, marked }) {
   ]);
   const ticks = known.map((k) => make("text", { x: x(k), y: height - BOTTOM + 20, "text-anchor": "middle" }, String(k)));
   const middle = LEFT + (width - LEFT - right) / 2;
-  const title = make("text", { x: middle, y: height - 6, "text-anchor": "middle" }, narrow ? items : t("curve.axis", { items }));
+  const title = make("text", { x: middle, y: height - 6, "text-anchor": "middle" }, narrow ? items : say("curve.axis", { items }));
   return make(
     "svg",
     { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": says },

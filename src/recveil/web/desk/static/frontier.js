@@ -2,7 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers } from "./picture.js";
-import { percent, t } from "./words.js";
+import { percent, say } from "./words.js";
 
 const [LEFT, TOP, BOTTOM, RIGHT] = [52, 16, 48, 18];
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -14,8 +14,8 @@ const within = (value, low, high) => Math.min(Math.max(value, low), high);
 export function frontier(points, { limits, chosen, choose, known }) {
   const cell = (m) => `${percent(m.value)} [${percent(m.low)}, ${percent(m.high)}]`;
   const rows = points.map((p) => [`${p.key} ${p.name}`, cell(p.found), cell(p.kept)]);
-  const table = points.length ? numbers([t("frontier.candidate"), t("frontier.found"), t("frontier.kept")], rows) : null;
-  return figure((width) => drawn(points, width, { limits, chosen, choose, known }), t("frontier.caption"), table);
+  const table = points.length ? numbers([say("frontier.candidate"), say("frontier.found"), say("frontier.kept")], rows) : null;
+  return figure((width) => drawn(points, width, { limits, chosen, choose, known }), say("frontier.caption"), table);
 }
 
 function drawn(points, width, { limits, chosen, choose, known }) {
@@ -28,13 +28,13 @@ function drawn(points, width, { limits, chosen, choose, known }) {
   const corner = make("rect", { class: "corner", x: LEFT, y: TOP, width: x(limits.found) - LEFT, height: Math.max(y(limits.kept) - TOP, 0) });
   return make(
     "svg",
-    { class: "picture frontier", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": t("frontier.says", { number: points.length }) },
+    { class: "picture frontier", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": say("frontier.says", { number: points.length }) },
     corner,
-    make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, t("frontier.good")),
+    make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, say("frontier.good")),
     ...levels(y, width),
     ...ticks(x, most, height),
-    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: height - 6, "text-anchor": "middle" }, t(narrow ? "frontier.across_short" : "frontier.across", { known })),
-    make("text", { x: 14, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${TOP + (height - TOP - BOTTOM) / 2})` }, t("frontier.up")),
+    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: height - 6, "text-anchor": "middle" }, say(narrow ? "frontier.across_short" : "frontier.across", { known })),
+    make("text", { x: 14, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${TOP + (height - TOP - BOTTOM) / 2})` }, say("frontier.up")),
     ...marks(points, x, y, { chosen, choose, narrow, width, height }),
   );
 }
@@ -43,7 +43,7 @@ function levels(y, width) {
   return [0, 0.5, 1].flatMap((v) => [
     make("line", { class: v === 0.5 ? "grid" : "grid strong", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }),
     make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v)),
-    v !== 0.5 && make("text", { class: "aside", x: width - RIGHT, y: y(v) - 6, "text-anchor": "end" }, t(v ? "frontier.real" : "frontier.popular")),
+    v !== 0.5 && make("text", { class: "aside", x: width - RIGHT, y: y(v) - 6, "text-anchor": "end" }, say(v ? "frontier.real" : "frontier.popular")),
   ]);
 }
 
@@ -63,7 +63,7 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
       event.preventDefault();
       choose(p.id);
     };
-    const says = t("frontier.point", { name: `${p.key} ${p.name}`, found: percent(p.found.value), kept: percent(p.kept.value) });
+    const says = say("frontier.point", { name: `${p.key} ${p.name}`, found: percent(p.found.value), kept: percent(p.kept.value) });
     return make(
       "g",
       { class: `mark ${p.colour}`, role: "button", tabindex: 0, "data-key": p.id, "aria-pressed": String(p.id === chosen), "aria-label": says, onclick: act, onkeydown: act },

@@ -2,7 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { bar } from "./pieces.js";
-import { interval, known, percent, t } from "./words.js";
+import { interval, known, percent, say } from "./words.js";
 
 /** damage: [{group, value, low, high}]; value is what is lost in recall, so 0 is nothing. */
 export function losses(damage) {
@@ -10,7 +10,7 @@ export function losses(damage) {
   const row = (one) => {
     const m = { low: one.value, high: one.value, ...one };
     const lost = Math.round(100 * m.value);
-    const says = lost > 0 ? t("losses.fewer", { n: lost }) : lost < 0 ? t("losses.more", { n: -lost }) : t("losses.same");
+    const says = lost > 0 ? say("losses.fewer", { n: lost }) : lost < 0 ? say("losses.more", { n: -lost }) : say("losses.same");
     return make(
       "li",
       { class: "meter" },
@@ -20,5 +20,5 @@ export function losses(damage) {
       make("span", { class: "says" }, says),
     );
   };
-  return make("figure", { class: "losses" }, make("ul", {}, ...damage.map(row)), make("figcaption", {}, t("losses.caption")));
+  return make("figure", { class: "losses" }, make("ul", {}, ...damage.map(row)), make("figcaption", {}, say("losses.caption")));
 }

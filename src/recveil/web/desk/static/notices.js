@@ -1,7 +1,7 @@
 /** What is said to the reader: a passing line at the bottom, progress for those who listen, problems at their field. */
 
 import { make } from "/shared/dom.js";
-import { engine, t } from "./words.js";
+import { engine, say } from "./words.js";
 
 const status = document.getElementById("status");
 const heard = document.getElementById("heard");
@@ -30,7 +30,7 @@ export function problem(error) {
     field.removeAttribute("aria-describedby");
   }
   if (!error) return;
-  const line = make("p", { class: "problem", role: "alert", id: "problem" }, make("b", {}, t("problem.title")), " ", make("span", error.own ? engine : {}, error.message));
+  const line = make("p", { class: "problem", role: "alert", id: "problem" }, make("b", {}, say("problem.title")), " ", make("span", error.own ? engine : {}, error.message));
   const field = error.field && document.querySelector(`[data-field="${CSS.escape(error.field)}"]`);
   if (!field) {
     document.getElementById("screen").prepend(line);

@@ -1,7 +1,7 @@
 /** What epsilon bounds, as people count: of a hundred guesses about one person, how many may be right, at most. */
 
 import { make } from "/shared/dom.js";
-import { t } from "./words.js";
+import { say } from "./words.js";
 
 const [SIDE, STEP] = [10, 15];
 
@@ -23,8 +23,8 @@ export function odds(epsilon) {
   return make(
     "figure",
     { class: "odds" },
-    panel(t("odds.before"), 50, t("odds.even")),
-    panel(t("odds.after"), after, epsilon == null ? t("odds.unbounded") : t("odds.bounded", { right: after })),
-    make("figcaption", {}, t(epsilon == null ? "odds.caption_none" : "odds.caption")),
+    panel(say("odds.before"), 50, say("odds.even")),
+    panel(say("odds.after"), after, epsilon == null ? say("odds.unbounded") : say("odds.bounded", { right: after })),
+    make("figcaption", {}, say(epsilon == null ? "odds.caption_none" : "odds.caption")),
   );
 }

@@ -1,7 +1,7 @@
 /** What all pictures share: drawn to the width they have, so that their letters keep their size; a table beside each. */
 
 import { make } from "/shared/dom.js";
-import { t } from "./words.js";
+import { say } from "./words.js";
 
 /** A figure that is drawn again when its width changes; draw(width) gives an svg. What had the focus keeps it. */
 export function figure(draw, caption, table) {
@@ -29,10 +29,10 @@ export function numbers(head, rows) {
   return make(
     "details",
     { class: "numbers" },
-    make("summary", {}, t("picture.numbers")),
+    make("summary", {}, say("picture.numbers")),
     make(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": t("picture.numbers") },
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": say("picture.numbers") },
       make("table", {}, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell))))),
     ),
   );

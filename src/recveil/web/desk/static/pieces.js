@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { hear } from "./notices.js";
 import { cancel } from "./state.js";
-import { duration, engine, interval, percent, t } from "./words.js";
+import { duration, engine, interval, percent, say } from "./words.js";
 
 /**
  * Cards of which one is chosen: options [{value, title, about, more, why}], where `why` says what stands against it.
@@ -49,7 +49,7 @@ export function bar(m, { limit = null, colour = "s1", most = 1 } = {}) {
 
 /** A name, its value with interval, and the bar; `says` below. */
 export function meter(name, m, says, options) {
-  if (!m) return make("div", { class: "meter" }, make("span", {}, name), make("span", { class: "amount none" }, t("not_measured")));
+  if (!m) return make("div", { class: "meter" }, make("span", {}, name), make("span", { class: "amount none" }, say("not_measured")));
   return make(
     "div",
     { class: "meter" },
@@ -64,8 +64,8 @@ export function meter(name, m, says, options) {
 export function job(one, title = one.title, more = null) {
   const running = one.state === "queued" || one.state === "running";
   const share = one.of ? one.done / one.of : null;
-  const left = one.left != null ? t("work.left", { time: duration(one.left) }) : "";
-  const state = one.state === "running" ? [share == null ? t("work.running") : percent(share), left].filter(Boolean).join(", ") : t(`work.${one.state}`);
+  const left = one.left != null ? say("work.left", { time: duration(one.left) }) : "";
+  const state = one.state === "running" ? [share == null ? say("work.running") : percent(share), left].filter(Boolean).join(", ") : say(`work.${one.state}`);
   return make(
     "li",
     { class: `job ${one.state}`, "data-id": one.id },
@@ -73,7 +73,7 @@ export function job(one, title = one.title, more = null) {
     make("span", { class: "state" }, state),
     running && make("progress", { max: 1, value: one.state === "queued" ? 0 : share, "aria-label": typeof title === "string" ? title : one.title }),
     one.line && make("p", { class: "line", ...engine }, one.line),
-    running && make("button", { type: "button", class: "small-button", "data-key": `cancel-${one.id}`, onclick: () => cancel(one.id) }, t("work.cancel"), make("span", { class: "unseen" }, ` ${one.title}`)),
+    running && make("button", { type: "button", class: "small-button", "data-key": `cancel-${one.id}`, onclick: () => cancel(one.id) }, say("work.cancel"), make("span", { class: "unseen" }, ` ${one.title}`)),
     more,
   );
 }
@@ -90,8 +90,8 @@ export function jobList(place, found, title = (one) => one.title) {
   const shown = found.filter((one) => one.state !== "done");
   refill(place, ...shown.map((one) => job(one, title(one))));
   const running = shown.filter((one) => one.state === "running");
-  if (running.length) hear(t("work.heard", { done: found.length - shown.length, of: found.length, what: title(running[0]) }));
-  else if (found.length && !shown.length) hear(t("work.all_done"), true);
+  if (running.length) hear(say("work.heard", { done: found.length - shown.length, of: found.length, what: title(running[0]) }));
+  else if (found.length && !shown.length) hear(say("work.all_done"), true);
 }
 
 /** Sentences that the desk itself made. */

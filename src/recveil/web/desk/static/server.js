@@ -1,10 +1,10 @@
 /** Requests to the desk on this machine; what goes wrong is a Problem with a sentence and the field that it concerns. */
 
-import { t } from "./words.js";
+import { say } from "./words.js";
 
 export class Problem extends Error {
   constructor(status, document = {}) {
-    super(document.detail ?? document.title ?? t("problem.answered", { status: String(status) }));
+    super(document.detail ?? document.title ?? say("problem.answered", { status: String(status) }));
     this.status = status;
     this.field = document.field ?? null;
     this.state = document.state ?? null;
@@ -19,10 +19,10 @@ export async function ask(method, path, body) {
     asked.body = JSON.stringify(body);
   }
   const answer = await fetch(path, asked).catch(() => {
-    throw new Problem(0, { title: t("problem.away") });
+    throw new Problem(0, { title: say("problem.away") });
   });
   if (answer.ok) return answer.json();
-  throw new Problem(answer.status, answer.status === 401 ? { title: t("problem.locked") } : await answer.json().catch(() => ({})));
+  throw new Problem(answer.status, answer.status === 401 ? { title: say("problem.locked") } : await answer.json().catch(() => ({})));
 }
 
 /** Send a file as it is; told(share) is called on the way. */
@@ -31,7 +31,7 @@ export function upload(file, as, told) {
     const sent = new XMLHttpRequest();
     sent.open("POST", `/api/upload?name=${encodeURIComponent(file.name)}&as=${as}`);
     sent.upload.addEventListener("progress", (event) => event.lengthComputable && told(event.loaded / event.total));
-    sent.addEventListener("error", () => fail(new Problem(0, { title: t("problem.away") })));
+    sent.addEventListener("error", () => fail(new Problem(0, { title: say("problem.away") })));
     sent.addEventListener("load", () => {
       let document = {};
       try {

@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { says } from "./notices.js";
 import { now, onResult, watch } from "./state.js";
-import { known, percent, shortSpec, t } from "./words.js";
+import { known, percent, shortSpec, say } from "./words.js";
 
 const TOUR = "recveil-desk-tour"; // in this tab's storage
 const page = document.body.dataset.page;
@@ -30,7 +30,7 @@ function steps({ steps: all }) {
     const sign = { done: "✓", working: "…", failed: "!" }[state] ?? String(k + 1);
     const inside = [
       make("span", { class: "number", "aria-hidden": "true" }, k === here ? String(k + 1) : sign),
-      make("span", { class: "name" }, t(`step.${slug}`), make("span", { class: "unseen" }, ` (${t(`state.${state}`)})`)),
+      make("span", { class: "name" }, say(`step.${slug}`), make("span", { class: "unseen" }, ` (${say(`state.${state}`)})`)),
     ];
     const entry = open
       ? make("a", { href: `/${slug}`, "aria-current": k === here ? "step" : null }, ...inside)
@@ -53,16 +53,16 @@ function line({ choices: chosen, steps: all }) {
   const { data, protect, recipient, use, candidates, officer } = chosen;
   const said = [
     ["start", data.source && data.source.split("/").at(-1)],
-    ["people", past("people") && all.people.state === "done" && t(`unit.${protect.unit}.short`)],
-    ["exposure", headline && t("line.exposed", { known: headline.known, share: percent(headline.value) })],
-    ["recipient", all.recipient.state === "done" && t("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text })],
-    ["use", all.use.state === "done" && t("line.keep", { share: percent(use.keep), use: t(`use.${use.what}.short`) })],
+    ["people", past("people") && all.people.state === "done" && say(`unit.${protect.unit}.short`)],
+    ["exposure", headline && say("line.exposed", { known: headline.known, share: percent(headline.value) })],
+    ["recipient", all.recipient.state === "done" && say("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text })],
+    ["use", all.use.state === "done" && say("line.keep", { share: percent(use.keep), use: say(`use.${use.what}.short`) })],
     ["candidates", candidates.chosen && shortSpec(candidates.chosen)],
-    ["decide", officer.decision && all.decide.state === "done" && t(`line.${officer.decision}`, { name: officer.name })],
-    ["publish", all.publish.state === "done" && t("line.published")],
+    ["decide", officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name })],
+    ["publish", all.publish.state === "done" && say("line.published")],
   ].filter(([, text]) => text);
-  const entries = said.map(([slug, text]) => make("li", {}, make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${t(`step.${slug}`)}: `), text)));
-  keepFocus(document.getElementById("choices"), entries.length ? entries : [make("li", { class: "none" }, t("line.nothing"))]);
+  const entries = said.map(([slug, text]) => make("li", {}, make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${say(`step.${slug}`)}: `), text)));
+  keepFocus(document.getElementById("choices"), entries.length ? entries : [make("li", { class: "none" }, say("line.nothing"))]);
 }
 
 let copied = "";
@@ -76,7 +76,7 @@ function commands({ commands: all }) {
   place.querySelector("code").textContent = text;
   place.querySelector("button").onclick = async () => {
     await navigator.clipboard.writeText(text).then(
-      () => says(t("command.copied")),
+      () => says(say("command.copied")),
       () => getSelection().selectAllChildren(place.querySelector("code")),
     );
   };
@@ -92,9 +92,9 @@ function onward({ steps: all }) {
   place.dataset.key = key;
   place.replaceChildren(
     ...[
-      before && make("a", { class: "button", href: `/${before}`, rel: "prev" }, t("onward.back", { step: t(`step.${before}`) })),
-      next && open && make("a", { class: "button main", href: `/${next}`, rel: "next", id: "next" }, t("onward.next", { step: t(`step.${next}`) })),
-      next && !open && make("p", { class: "small" }, t(`closed.${next}`)),
+      before && make("a", { class: "button", href: `/${before}`, rel: "prev" }, say("onward.back", { step: say(`step.${before}`) })),
+      next && open && make("a", { class: "button main", href: `/${next}`, rel: "next", id: "next" }, say("onward.next", { step: say(`step.${next}`) })),
+      next && !open && make("p", { class: "small" }, say(`closed.${next}`)),
     ].filter(Boolean),
   );
 }
@@ -113,8 +113,8 @@ function tour() {
     document.querySelector("h1").focus();
   };
   place.replaceChildren(
-    make("h2", {}, t("tour.title", { step: here + 1, of: pages.length })),
-    make("p", {}, t(page === "start" ? "tour.start_page" : `tour.${page}`)),
-    make("p", { class: "row" }, make("button", { type: "button", class: "quiet", onclick: end }, t("tour.end"))),
+    make("h2", {}, say("tour.title", { step: here + 1, of: pages.length })),
+    make("p", {}, say(page === "start" ? "tour.start_page" : `tour.${page}`)),
+    make("p", { class: "row" }, make("button", { type: "button", class: "quiet", onclick: end }, say("tour.end"))),
   );
 }

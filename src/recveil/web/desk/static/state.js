@@ -2,7 +2,7 @@
 
 import { problem, says } from "./notices.js";
 import { ask, Problem } from "./server.js";
-import { t } from "./words.js";
+import { say } from "./words.js";
 
 let state = JSON.parse(document.getElementById("state").textContent);
 const watchers = [];
@@ -44,7 +44,7 @@ export async function act(doing) {
     if (!(error instanceof Problem)) throw error;
     if (error.status === 409 && error.state) {
       take(error.state);
-      says(t("problem.elsewhere"));
+      says(say("problem.elsewhere"));
     } else problem(error);
     return false;
   }
@@ -65,12 +65,12 @@ export function listen() {
   const events = new EventSource("/api/events");
   let away = false;
   events.addEventListener("state", (event) => {
-    if (away) says(t("problem.back"));
+    if (away) says(say("problem.back"));
     away = false;
     take(JSON.parse(event.data));
   });
   events.addEventListener("error", () => {
-    if (!away) says(t(events.readyState === EventSource.CLOSED ? "problem.locked" : "problem.away"), true);
+    if (!away) says(say(events.readyState === EventSource.CLOSED ? "problem.locked" : "problem.away"), true);
     away = true;
   });
   addEventListener("pagehide", () => events.close());

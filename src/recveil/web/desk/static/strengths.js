@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { figure, numbers, path } from "./picture.js";
 import { choices } from "./state.js";
-import { interval, percent, t } from "./words.js";
+import { interval, percent, say } from "./words.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [46, 20, 14, 44, 230];
 
@@ -11,10 +11,10 @@ const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [46, 20, 14, 44, 230];
 export function strengths({ parameter, curve, spec }) {
   const tried = curve.map((point) => ({ at: point[parameter], ...point })).sort((a, b) => a.at - b.at);
   const held = tried.filter((point) => point.lift);
-  const rows = tried.map((point) => [String(point.at), point.lift ? `${percent(point.lift.value)} ${interval(point.lift)}` : t("strengths.refused")]);
+  const rows = tried.map((point) => [String(point.at), point.lift ? `${percent(point.lift.value)} ${interval(point.lift)}` : say("strengths.refused")]);
   const chosen = Number(new RegExp(`${parameter}=([\\d.e-]+)`).exec(spec)?.[1]);
-  const table = numbers([parameter, t("strengths.kept")], rows);
-  return figure((width) => drawn(held, chosen, parameter, width), t("strengths.caption", { parameter }), table);
+  const table = numbers([parameter, say("strengths.kept")], rows);
+  return figure((width) => drawn(held, chosen, parameter, width), say("strengths.caption", { parameter }), table);
 }
 
 function drawn(held, chosen, parameter, width) {
@@ -27,14 +27,14 @@ function drawn(held, chosen, parameter, width) {
   const every = Math.ceil(held.length / Math.max(2, Math.floor(width / 60)));
   return make(
     "svg",
-    { class: "picture", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": t("strengths.says", { parameter, value: String(chosen) }) },
+    { class: "picture", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": say("strengths.says", { parameter, value: String(chosen) }) },
     ...[0, 0.5, 1].flatMap(level),
     make("line", { class: "wanted", x1: LEFT, x2: width - RIGHT, y1: y(keep), y2: y(keep) }),
-    make("text", { class: "aside", x: width - RIGHT, y: y(keep) - 6, "text-anchor": "end" }, t("strengths.wanted", { share: percent(keep) })),
+    make("text", { class: "aside", x: width - RIGHT, y: y(keep) - 6, "text-anchor": "end" }, say("strengths.wanted", { share: percent(keep) })),
     ...held.map((p, k) => make("line", { class: "whisker s1", x1: x(k), x2: x(k), y1: y(p.lift.low), y2: y(p.lift.high) })),
     make("path", { class: "line s1", d: path(held.map((p, k) => [x(k), y(p.lift.value)])) }),
     ...held.map(mark),
     ...held.map((p, k) => (k % every && p.at !== chosen ? "" : make("text", { x: x(k), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, String(p.at)))),
-    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, t(width < 480 ? "strengths.across_short" : "strengths.across", { parameter })),
+    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, say(width < 480 ? "strengths.across_short" : "strengths.across", { parameter })),
   );
 }

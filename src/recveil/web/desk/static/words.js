@@ -3,7 +3,7 @@
 import { messages } from "/static/messages/messages.js";
 
 const spoken = await messages("desk");
-export const { has, language, say: t } = spoken;
+export const { has, language, say } = spoken;
 
 export const count = (n) => spoken.number(n);
 
@@ -18,21 +18,21 @@ export function percent(value) {
 
 /** "3 of 100", or "2 of 1,000" where it is rarer: how often something happens, as people count. */
 export function often(value) {
-  if (value > 0 && value < 0.0005) return t("often.rarely");
-  if (value > 0 && value < 0.005) return t("often", { times: count(Math.round(1000 * value)), of: count(1000) });
-  return t("often", { times: count(Math.round(100 * value)), of: "100" });
+  if (value > 0 && value < 0.0005) return say("often.rarely");
+  if (value > 0 && value < 0.005) return say("often", { times: count(Math.round(1000 * value)), of: count(1000) });
+  return say("often", { times: count(Math.round(100 * value)), of: "100" });
 }
 
 /** 70% [64, 75]. */
 export const interval = (m) => `[${percent(m.low)}, ${percent(m.high)}]`;
 
 export function duration(seconds) {
-  if (seconds < 60) return t("seconds", { n: Math.max(1, Math.round(seconds)) });
-  return t("minutes", { n: Math.max(1, Math.round(seconds / 60)) });
+  if (seconds < 60) return say("seconds", { n: Math.max(1, Math.round(seconds)) });
+  return say("minutes", { n: Math.max(1, Math.round(seconds / 60)) });
 }
 
 export function size(bytes) {
-  if (bytes < 1e3) return t("bytes", { n: bytes });
+  if (bytes < 1e3) return say("bytes", { n: bytes });
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : bytes < 1e9 ? [bytes / 1e6, "MB"] : [bytes / 1e9, "GB"];
   return `${spoken.number(value, value < 10 ? 1 : 0)} ${unit}`;
 }
@@ -41,7 +41,7 @@ export const date = (text) => new Intl.DateTimeFormat(language, { dateStyle: "me
 
 /** A text of ours by its name, or what the desk said in English where we have none: {text, lang}. */
 export function known(name, otherwise) {
-  return has(name) ? { text: t(name), lang: null } : { text: otherwise ?? "", lang: language === "en" ? null : "en" };
+  return has(name) ? { text: say(name), lang: null } : { text: otherwise ?? "", lang: language === "en" ? null : "en" };
 }
 
 /** The language of lines that come from the desk itself. */

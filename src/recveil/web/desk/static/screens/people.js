@@ -3,16 +3,16 @@
 import { make } from "/shared/dom.js";
 import { cards, part, refill } from "../pieces.js";
 import { change, choices, onResult } from "../state.js";
-import { count, known, t } from "../words.js";
+import { count, known, say } from "../words.js";
 
 export function show(root) {
   const place = make("div");
   root.append(place);
-  onResult("overview", (overview) => refill(place, ...(overview ? who(overview) : [make("p", {}, t("wait.data"))])));
+  onResult("overview", (overview) => refill(place, ...(overview ? who(overview) : [make("p", {}, say("wait.data"))])));
 }
 
 function who(overview) {
-  const number = (value, name) => make("div", {}, make("dt", {}, t(name)), make("dd", {}, make("b", {}, count(value))));
+  const number = (value, name) => make("div", {}, make("dt", {}, say(name)), make("dd", {}, make("b", {}, count(value))));
   const each = overview.rows / Math.max(overview.users, 1);
   const options = overview.units.map(({ unit, sentence, means, possible, why }) => ({
     value: unit,
@@ -29,7 +29,7 @@ function who(overview) {
       number(overview.rows, `people.rows.${overview.kind}`),
       overview.sessions && overview.unit !== "session" ? number(overview.sessions, "people.sessions") : null,
     ),
-    make("p", { class: "lead" }, t("people.each", { number: count(Math.round(each)) })),
-    part(t("people.protect"), make("p", { class: "lead" }, t("people.protect.lead")), cards("protect.unit", t("people.protect.legend"), options, choices().protect.unit, (unit) => change({ protect: { unit } }))),
+    make("p", { class: "lead" }, say("people.each", { number: count(Math.round(each)) })),
+    part(say("people.protect"), make("p", { class: "lead" }, say("people.protect.lead")), cards("protect.unit", say("people.protect.legend"), options, choices().protect.unit, (unit) => change({ protect: { unit } }))),
   ];
 }

@@ -3,30 +3,30 @@
 import { make } from "/shared/dom.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { engine, known, size, t } from "../words.js";
+import { engine, known, size, say } from "../words.js";
 
 const EXPORTS = ["zip", "huggingface", "kaggle", "frictionless"];
 
 export function show(root) {
   const working = make("ul", { class: "jobs" });
   const done = make("div", { "aria-live": "polite" });
-  const publish = action(t("publish.do"), () => work("publish"), { class: "main", id: "publish" });
+  const publish = action(say("publish.do"), () => work("publish"), { class: "main", id: "publish" });
   const chosen = new Set(choices().publish.exports);
   const pick = (name) => async (event) => {
     if (event.target.checked) chosen.add(name);
     else chosen.delete(name);
     await change({ publish: { exports: EXPORTS.filter((one) => chosen.has(one)) } });
   };
-  const box = (name) => make("label", { class: "tick wide" }, make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }), make("span", {}, make("b", {}, t(`publish.${name}`)), " ", t(`publish.${name}.about`)));
+  const box = (name) => make("label", { class: "tick wide" }, make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }), make("span", {}, make("b", {}, say(`publish.${name}`)), " ", say(`publish.${name}.about`)));
   root.append(
-    make("fieldset", { class: "ticks field", "data-field": "publish.exports" }, make("legend", {}, t("publish.exports")), ...EXPORTS.map(box)),
+    make("fieldset", { class: "ticks field", "data-field": "publish.exports" }, make("legend", {}, say("publish.exports")), ...EXPORTS.map(box)),
     make("p", { class: "row" }, publish),
     working,
     done,
   );
   watch(() => {
     publish.disabled = busy("publish").length > 0;
-    jobList(working, jobs("publish"), () => t("publish.working"));
+    jobList(working, jobs("publish"), () => say("publish.working"));
   });
   onResult("published", (found) => refill(done, ...(found ? published(found) : [])));
 }
@@ -35,16 +35,16 @@ function published(found) {
   const { verification } = found;
   const holds = !verification.problems?.length;
   return [
-    make("p", { class: `verdict outcome ${holds ? "for" : "against"}` }, t(holds ? "publish.holds" : "publish.broken")),
+    make("p", { class: `verdict outcome ${holds ? "for" : "against"}` }, say(holds ? "publish.holds" : "publish.broken")),
     ...told(verification.problems ?? []),
     make(
       "div",
       { class: "two" },
-      part(t("publish.out"), make("p", { class: "lead" }, t("publish.out.lead", { place: found.place })), files([...found.goes_out, ...(found.exports ?? [])], true)),
-      part(t("publish.in"), make("p", { class: "lead" }, t("publish.in.lead")), files(found.stays_in, false)),
+      part(say("publish.out"), make("p", { class: "lead" }, say("publish.out.lead", { place: found.place })), files([...found.goes_out, ...(found.exports ?? [])], true)),
+      part(say("publish.in"), make("p", { class: "lead" }, say("publish.in.lead")), files(found.stays_in, false)),
     ),
-    part(t("publish.keys"), make("p", { class: "lead" }, t("publish.keys.lead")), make("dl", { class: "keys" }, ...Object.entries(found.keys ?? {}).flatMap(([who, key]) => [make("dt", {}, t(`publish.key.${who}`)), make("dd", {}, make("code", {}, key))]))),
-    found.remarks?.length ? part(t("publish.remarks"), ...told(found.remarks)) : null,
+    part(say("publish.keys"), make("p", { class: "lead" }, say("publish.keys.lead")), make("dl", { class: "keys" }, ...Object.entries(found.keys ?? {}).flatMap(([who, key]) => [make("dt", {}, say(`publish.key.${who}`)), make("dd", {}, make("code", {}, key))]))),
+    found.remarks?.length ? part(say("publish.remarks"), ...told(found.remarks)) : null,
   ];
 }
 
