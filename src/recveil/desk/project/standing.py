@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk, Job
 from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job, overview_of
-from recveil.desk.project.publishing import bundle_place, decided, published_place
 from recveil.desk.recipients import built_in
 from recveil.errors import RecveilError
 

@@ -10,18 +10,12 @@ from typing import Any
 from recveil.desk import evidence, ledger, owner
 from recveil.desk.criteria import CRITERIA
 from recveil.desk.project import plan
+from recveil.desk.project.bundles import bundle_place, decided, decisions, published_place, recipient, verification
 from recveil.desk.project.choices import ChoiceError
+from recveil.desk.project.deciding import write_sheet
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, Desk
-from recveil.desk.project.publishing import (
-    bundle_place,
-    decided,
-    decisions,
-    published_place,
-    recipient,
-    verification,
-    write_sheet,
-)
+from recveil.desk.project.solving import bound
 from recveil.desk.project.units import with_unit
 from recveil.desk.recipients import built_in
 
@@ -92,8 +86,6 @@ def recipients() -> list[dict[str, Any]]:
 
 def solved(project: Project) -> dict[str, Any]:
     """What was solved for, and what could not be."""
-    from recveil.desk.project.stages import bound
-
     choices, _ = project.read()
     desk = Desk(project)
     jobs = plan.jobs_of(desk, choices, "solve")

@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
 from recveil.desk.project import frontier, views
+from recveil.desk.project.deciding import sign_decision
 from recveil.desk.project.plan import settled, standing_bundle
-from recveil.desk.project.publishing import sign_decision
 from recveil.web.desk.office import Office
 from recveil.web.desk.uploads import keep
 
