@@ -16,6 +16,7 @@ from recveil.desk.recipients import read_recipient
 from recveil.desk.signing import Ask, Signer, load_key, new_key
 from recveil.desk.verification import verify_bundle
 from recveil.errors import RecveilError
+from recveil.formats.files import written
 
 
 def bundle_place(project: Project, name: str) -> Path:
@@ -31,7 +32,12 @@ def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> S
     path = project.path(given) if given else project.room("keys") / f"{who}.key"
     if not given and not path.exists():
         new_key(path)
-    return load_key(path, ask)
+    opened = load_key(path, ask)
+    with written(
+        project.room("keys") / f"{who}.fingerprint", private=True
+    ) as file:  # for those who cannot open a locked key
+        file.write(opened.fingerprint.encode())
+    return opened
 
 
 def recipient(project: Project, name: str) -> Any:
@@ -66,16 +72,14 @@ def _decided(project: Project, name: str, *changed: int) -> str:  # noqa: ARG001
 
 def verification(project: Project, choices: Choices, name: str) -> dict[str, Any]:
     """What recveil verify says, trusting the two keys of this project."""
-    keys = fingerprints(project, choices)
-    trust = {
-        keys[OWNER]: Known(OWNER, "the owner"),
-        keys[OFFICER]: Known(OFFICER, choices.officer.name or "the officer"),
-    }
+    keys = fingerprints(project)
+    names = {OWNER: "the owner", OFFICER: choices.officer.name or "the officer"}
+    trust = {print_: Known(who, names[who]) for who, print_ in keys.items()}
     place = bundle_place(project, name)
     return verify_bundle(place, trust, owner.owner_folder(place)).record() | {"keys": keys}
 
 
-def fingerprints(project: Project, choices: Choices) -> dict[str, str]:
-    """Of the keys that sign here, those that can be opened without a passphrase."""
-    given = {OWNER: choices.owner.key, OFFICER: choices.officer.key}
-    return {who: signer(project, who, key).fingerprint for who, key in given.items()}
+def fingerprints(project: Project) -> dict[str, str]:
+    """Of the keys that have signed here."""
+    files = {who: project.room("keys") / f"{who}.fingerprint" for who in (OWNER, OFFICER)}
+    return {who: file.read_text(encoding="utf-8") for who, file in files.items() if file.exists()}
