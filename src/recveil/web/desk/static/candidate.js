@@ -6,6 +6,8 @@ import { odds } from "./odds.js";
 import { action, meter, told } from "./pieces.js";
 import { count, engine, known, often, say } from "./words.js";
 
+const EXPERIMENT = "Experiment, not for publication. "; // trials are seeded; the release that is made of them is not
+
 export function candidateCard(one, { key, colour, limits, chosen, take }) {
   const promise = one.guarantee;
   const proved = promise.status === "proved" || promise.status === "experiment";
@@ -17,8 +19,8 @@ export function candidateCard(one, { key, colour, limits, chosen, take }) {
     meter(say("card.kept"), one.lift, one.lift && say("card.kept.says"), { limit: limits.kept, colour: "s2" }),
     one.membership ? meter(say("card.member"), one.membership, say("card.member.says", { often: often(one.membership.value) }), { colour: "s5" }) : null,
     make("h4", {}, say(proved ? "card.promise" : "card.no_promise")),
-    proved ? odds(promise.epsilon) : make("p", {}, say(`card.status.${promise.status}`)),
-    make("p", { class: "small", ...engine }, promise.sentence),
+    proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say(`card.status.${promise.status}`)),
+    make("p", { class: "small", ...engine }, promise.sentence.replace(EXPERIMENT, "")),
     one.damage?.length ? make("h4", {}, say("card.losses")) : null,
     one.damage?.length ? losses(one.damage) : null,
     make("p", { class: "small" }, say("card.sizes", { rows: count(one.rows), people: count(one.users), items: count(one.items), of: count(one.items_of) })),

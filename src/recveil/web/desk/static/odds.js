@@ -1,7 +1,7 @@
 /** What epsilon bounds, as people count: of a hundred guesses about one person, how many may be right, at most. */
 
 import { make } from "/shared/dom.js";
-import { say } from "./words.js";
+import { known, say } from "./words.js";
 
 const [SIDE, STEP] = [10, 15];
 
@@ -17,14 +17,15 @@ function field(right, says, before) {
 }
 
 /** Two fields of a hundred dots beside each other; without a promise the second may be full. */
-export function odds(epsilon) {
+export function odds(epsilon, unit = "user") {
+  const about = known(`odds.about.${unit}`, unit).text;
   const after = epsilon == null ? 100 : rightGuesses(epsilon);
   const panel = (title, right, text) => make("div", { class: "hundred" }, make("h4", {}, title), field(right, text, 50), make("p", {}, text));
   return make(
     "figure",
     { class: "odds" },
-    panel(say("odds.before"), 50, say("odds.even")),
-    panel(say("odds.after"), after, epsilon == null ? say("odds.unbounded") : say("odds.bounded", { right: after })),
+    panel(say("odds.before"), 50, say("odds.even", { about })),
+    panel(say("odds.after"), after, epsilon == null ? say("odds.unbounded") : say("odds.bounded", { right: after, about })),
     make("figcaption", {}, say(epsilon == null ? "odds.caption_none" : "odds.caption")),
   );
 }

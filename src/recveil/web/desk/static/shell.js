@@ -2,8 +2,9 @@
 
 import { make } from "/shared/dom.js";
 import { says } from "./notices.js";
+import { shortSpec } from "./specs.js";
 import { now, onResult, watch } from "./state.js";
-import { known, percent, shortSpec, say } from "./words.js";
+import { known, percent, say } from "./words.js";
 
 const TOUR = "recveil-desk-tour"; // in this tab's storage
 const page = document.body.dataset.page;

@@ -46,11 +46,3 @@ export function known(name, otherwise) {
 
 /** The language of lines that come from the desk itself. */
 export const engine = language === "en" ? {} : { lang: "en" };
-
-/** "dp-ratings" of "dp-ratings:epsilon=4,delta=1e-6", and the name of a file without its folder. */
-export function shortSpec(spec) {
-  const [name, rest] = spec.split(/:(.*)/s);
-  if (/[./]/.test(name)) return spec.split("/").at(-1);
-  const epsilon = /epsilon=([\d.e-]+)/.exec(rest ?? "");
-  return epsilon ? `${name} (ε ${epsilon[1]})` : name;
-}

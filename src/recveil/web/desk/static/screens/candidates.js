@@ -8,8 +8,9 @@ import { frontier } from "../frontier.js";
 import { action, job, part, refill } from "../pieces.js";
 import { hear } from "../notices.js";
 import { ask } from "../server.js";
-import { act, busy, cancel, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { count, engine, known, shortSpec, say } from "../words.js";
+import { sameSpec, shortSpec } from "../specs.js";
+import { busy, cancel, change, choices, jobs, onResult, watch, work } from "../state.js";
+import { count, engine, known, say } from "../words.js";
 
 let entries = [];
 let shown = null; // the id of the card that is open
@@ -29,15 +30,25 @@ export async function show(root) {
     places.verdict,
     places.little,
   );
+  function open(id) {
+    shown = id;
+    paint();
+    places.card.querySelector("h3")?.focus();
+  }
   watch(() => {
     const running = busy("candidate");
     stop.hidden = !running.length;
     run.disabled = !waiting().length;
-    refill(list, ...listed());
+    refill(list, ...listed(open));
     const done = jobs("candidate").filter((one) => one.state === "done").length;
     if (running.length) hear(say("candidates.heard", { done, of: done + running.length }));
   });
-  const paint = () => draw(places, limits, paint);
+  function paint() {
+    draw(places, limits, open);
+  }
+  onResult("overview", (overview) => {
+    if (overview?.starters.length && !specs().length) change({ candidates: { specs: overview.starters } });
+  });
   onResult("candidates", (found) => {
     entries = found?.entries ?? [];
     shown ??= entries.find((one) => one.chosen)?.id ?? null;
@@ -54,12 +65,13 @@ async function acceptable() {
 }
 
 const specs = () => [...choices().candidates.specs, ...choices().candidates.files];
-const jobOf = (spec) => jobs("candidate").findLast((one) => one.title === spec);
+const jobOf = (spec) => jobs("candidate").findLast((one) => sameSpec(one.title, spec));
+const specOf = (id) => specs().find((spec) => jobOf(spec)?.id === id) ?? "";
 const waiting = () => specs().filter((spec) => !["done", "queued", "running"].includes(jobOf(spec)?.state));
 const letter = (spec) => String.fromCharCode(65 + (specs().indexOf(spec) % 26));
 const colour = (spec) => `s${specs().indexOf(spec) % 8}`;
 
-function listed() {
+function listed(open) {
   return specs().map((spec) => {
     const { specs: ours, files } = choices().candidates;
     const drop = () => change({ candidates: { specs: ours.filter((one) => one !== spec), files: files.filter((one) => one !== spec) } });
@@ -67,25 +79,23 @@ function listed() {
     const title = make("span", {}, make("span", { class: `key ${colour(spec)}` }, letter(spec)), " ", make("b", {}, name), " ", make("code", {}, spec));
     const made = jobOf(spec) ?? { id: spec, title: spec, state: "waiting", line: "" };
     const remove = ["queued", "running"].includes(made.state) ? null : action(say("candidates.remove"), drop, { class: "quiet small-button", "data-key": `drop-${spec}`, "aria-label": say("candidates.remove_one", { name: spec }) });
-    return job(made, title, remove);
+    const card = made.state === "done" && action(say("candidates.card"), () => open(made.id), { class: "quiet small-button", "data-key": `card-${spec}`, "aria-label": say("candidates.card_of", { name: spec }) });
+    return job(made, title, make("span", { class: "actions" }, card, remove));
   });
 }
 
-function draw(places, limits, paint) {
-  const choose = (id) => {
-    shown = id;
-    paint();
-    places.card.querySelector("h3")?.focus();
-  };
+function draw(places, limits, choose) {
   const points = entries
     .filter((one) => one.found && one.lift)
-    .map((one) => ({ id: one.id, key: letter(one.spec), name: shortSpec(one.spec), colour: colour(one.spec), found: one.found, kept: one.lift }));
+    .map((one) => ({ id: one.id, key: letter(specOf(one.id)), name: shortSpec(one.spec), colour: colour(specOf(one.id)), found: one.found, kept: one.lift }));
   const chosen = choices().candidates.chosen;
   const one = entries.find((entry) => entry.id === shown);
-  const take = () => act(async () => { await change({ candidates: { chosen: one.spec } }); paint(); });
+  const take = async () => {
+    if (await change({ candidates: { chosen: specOf(one.id) } })) choose(one.id);
+  };
   refill(places.picture, points.length ? frontier(points, { limits, chosen: shown, choose, known: limits.known }) : make("p", { class: "empty" }, say("candidates.empty")), unplaced(choose));
-  refill(places.card, one ? candidateCard(one, { key: letter(one.spec), colour: colour(one.spec), limits, chosen: one.spec === chosen, take }) : null);
-  const lines = entries.filter((entry) => entry.curve?.length).map((entry) => ({ name: shortSpec(entry.spec), key: letter(entry.spec), colour: colour(entry.spec), points: entry.curve }));
+  refill(places.card, one ? candidateCard(one, { key: letter(specOf(one.id)), colour: colour(specOf(one.id)), limits, chosen: sameSpec(specOf(one.id), chosen), take }) : null);
+  const lines = entries.filter((entry) => entry.curve?.length).map((entry) => ({ name: shortSpec(entry.spec), key: letter(specOf(entry.id)), colour: colour(specOf(entry.id)), points: entry.curve }));
   refill(places.little, lines.length ? part(say("candidates.little"), make("p", { class: "lead" }, say("candidates.little.lead")), curve(lines, { says: say("candidates.little.says", { n: lines.length }), items: say("curve.items") })) : null);
 }
 

@@ -4,14 +4,21 @@ import { make } from "/shared/dom.js";
 import { field, part, refill, told } from "../pieces.js";
 import { says } from "../notices.js";
 import { ask } from "../server.js";
-import { act, choices, now, onResult, watch } from "../state.js";
+import { act, choices, now, watch } from "../state.js";
 import { date, engine, say } from "../words.js";
 
 export function show(root) {
   const sheet = make("div");
   const decided = make("div", { "aria-live": "polite" });
   root.append(sheet, decided, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), form()));
-  onResult("sheet", (found) => refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))])));
+  let seen = "";
+  watch(async ({ results, steps, choices: chosen }) => {
+    const key = [results.bundle, results["red-team"], steps.decide.state, chosen.officer.decision].join();
+    if (key === seen) return; // not by the sheet's own tag: to look at it writes it
+    seen = key;
+    const found = results.bundle ? await ask("GET", "/api/sheet").catch(() => null) : null;
+    refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))]));
+  });
   watch(({ choices: { officer }, steps }) => refill(decided, officer.decision && steps.decide.state === "done" ? standing(officer) : null));
 }
 
@@ -23,7 +30,7 @@ function evidence(found) {
     ...told(verdict.sentences),
     make("details", {}, make("summary", {}, say("decide.rule")), make("ul", { class: "bullets" }, ...told(verdict.rule, "li")), ...told([verdict.law])),
     make("p", { class: "row" }, make("a", { class: "button", href: "/api/sheet/page", target: "_blank", rel: "noopener" }, say("decide.open"))),
-    make("iframe", { class: "sheet", src: `/api/sheet/page?${now().results.sheet}`, title: say("decide.sheet") }),
+    make("iframe", { class: "sheet", src: "/api/sheet/page", title: say("decide.sheet") }),
   ];
 }
 

@@ -28,9 +28,9 @@ function exposed(found) {
   return [
     make("p", { class: "verdict" }, says),
     make("p", { class: "lead" }, say("exposure.meaning", { often: often(headline.value), low: percent(headline.low), high: percent(headline.high) })),
-    found.stage === "first" ? make("p", { class: "banner", role: "note" }, say("exposure.first", { n: found.people })) : null,
+    found.stage === "first" ? make("p", { class: "banner", role: "note" }, say("exposure.first")) : null,
     part(say("exposure.curve"), make("p", { class: "lead" }, say("exposure.curve.lead")), curve(lines, { says: `${says} ${say("exposure.curve.says")}`, items: say("curve.items"), marked: headline.known })),
-    riskiest(found),
+    found.stage === "first" ? null : riskiest(found),
     found.warnings.length ? part(say("exposure.warnings"), make("ul", { class: "bullets" }, ...told(found.warnings, "li"))) : null,
   ];
 }

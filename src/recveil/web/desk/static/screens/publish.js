@@ -43,7 +43,7 @@ function published(found) {
       part(say("publish.out"), make("p", { class: "lead" }, say("publish.out.lead", { place: found.place })), files([...found.goes_out, ...(found.exports ?? [])], true)),
       part(say("publish.in"), make("p", { class: "lead" }, say("publish.in.lead")), files(found.stays_in, false)),
     ),
-    part(say("publish.keys"), make("p", { class: "lead" }, say("publish.keys.lead")), make("dl", { class: "keys" }, ...Object.entries(found.keys ?? {}).flatMap(([who, key]) => [make("dt", {}, say(`publish.key.${who}`)), make("dd", {}, make("code", {}, key))]))),
+    part(say("publish.keys"), make("p", { class: "lead" }, say("publish.keys.lead")), make("dl", { class: "keys" }, ...Object.entries(verification.keys ?? {}).flatMap(([who, key]) => [make("dt", {}, say(`publish.key.${who}`)), make("dd", {}, make("code", {}, key))]))),
     found.remarks?.length ? part(say("publish.remarks"), ...told(found.remarks)) : null,
   ];
 }

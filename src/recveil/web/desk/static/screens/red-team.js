@@ -3,8 +3,9 @@
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { action, bar, cards, jobList, part, refill } from "../pieces.js";
+import { shortSpec } from "../specs.js";
 import { busy, change, choices, jobs, now, onResult, watch, work } from "../state.js";
-import { engine, interval, known, often, percent, shortSpec, say } from "../words.js";
+import { engine, interval, known, often, percent, say } from "../words.js";
 
 const KNOWN = [1, 2, 4, 8, 16];
 const slug = (text) => text.toLowerCase().replace(/[^a-z]+/g, "_").replace(/^_|_$/g, "");
@@ -55,7 +56,7 @@ function judged(report) {
   return [
     make("p", { class: "verdict" }, summary(report)),
     ...report.criteria.map(criterion),
-    part(say(proved ? "card.promise" : "card.no_promise"), proved ? odds(promise.epsilon) : make("p", {}, say("red.no_promise")), promise && make("p", { class: "small", ...engine }, promise.sentence)),
+    part(say(proved ? "card.promise" : "card.no_promise"), proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say("red.no_promise")), promise && make("p", { class: "small", ...engine }, promise.sentence)),
     again(),
     report.not_run.length ? make("details", {}, make("summary", {}, say("red.not_run", { n: report.not_run.length })), make("ul", { class: "bullets" }, ...report.not_run.map((gap) => make("li", engine, `${gap.attack} (${gap.criterion}): ${gap.why}`)))) : null,
   ];

@@ -35,7 +35,7 @@ function samples() {
     say("start.sample"),
     make("p", { class: "lead" }, say("start.sample.lead")),
     make("ul", { class: "samples" }, ...SAMPLES.map(entry)),
-    make("p", { class: "row" }, action(say("tour.start"), guided, { class: "quiet", id: "take-tour" })),
+    make("p", { class: "row" }, action(say("tour.start"), guided, { id: "take-tour" })),
   );
 }
 
@@ -80,6 +80,7 @@ function own() {
 /** What the file is, and which column plays which part; those who know better choose. */
 function recognised(overview) {
   const { source } = choices().data;
+  if (overview.problem) return [part(say("start.unrecognised"), make("p", { class: "problem", role: "alert", ...engine }, overview.problem), make("p", { class: "lead" }, say("start.columns")), columns(overview, source))];
   const values = { rows: count(overview.rows), people: count(overview.users), items: count(overview.items), name: source.split("/").at(-1) };
   const facts = [
     make("p", { class: "big" }, say(`start.is.${overview.kind}`, values)),
@@ -92,6 +93,7 @@ function recognised(overview) {
 function columns(overview, source) {
   const roles = overview.roles ?? ["user", "item", "rating", "time", "tag", "session"];
   const selects = new Map();
+  const found = overview.columns?.length ? overview.columns : overview.names.map((name) => ({ name, role: null, looks: "" }));
   const row = ({ name, role, looks }) => {
     const options = [NONE, ...roles].map((value) => make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")));
     const select = make("select", { "aria-label": say("start.column", { name }) }, ...options);
@@ -107,7 +109,7 @@ function columns(overview, source) {
   return make(
     "form",
     { class: "field", "data-field": "data.columns", onsubmit: again },
-    make("div", { class: "scroll" }, make("table", { class: "columns-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...overview.columns.map(row)))),
+    make("div", { class: "scroll" }, make("table", { class: "columns-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(row)))),
     make("p", { class: "row" }, make("button", {}, say("start.again"))),
     overview.density != null && make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
   );

@@ -3,31 +3,51 @@
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { action, cards, field, jobList, part, refill, told } from "../pieces.js";
-import { strengths } from "../strengths.js";
-import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { engine, known, percent, shortSpec, say } from "../words.js";
+import { strengths, tries } from "../strengths.js";
+import { parameterOf, shortSpec } from "../specs.js";
+import { busy, change, choices, onResult, watch, work } from "../state.js";
+import { engine, known, percent, say } from "../words.js";
 
 const WHERE = ["twin", "sample", "data"];
+const PEOPLE = 10000; // of a twin, until somebody says another number
 
 export function show(root) {
   const wishes = make("div");
   const working = make("ul", { class: "jobs" });
   const solved = make("div", { "aria-live": "polite" });
-  const solve = action(say("use.solve"), () => work("solve"), { class: "main", id: "solve" });
-  root.append(wishes, make("p", { class: "row" }, solve), make("p", { class: "small" }, say("use.solve.hint")), working, solved);
-  watch(() => {
+  const solve = action(say("use.solve"), begin, { class: "main", id: "solve" });
+  const offer = make("div", {}, make("p", { class: "row" }, solve), make("p", { class: "small" }, say("use.solve.hint")));
+  const unsolved = make("p", { class: "banner", role: "note", hidden: true }, say("use.unsolvable"));
+  let overview = null;
+  root.append(wishes, offer, unsolved, working, solved);
+  const paint = () => {
+    const wish = overview?.uses.find((one) => one.what === choices().use.what);
+    offer.hidden = !wish?.solvable;
+    unsolved.hidden = !wish || wish.solvable;
     solve.disabled = busy("solve").length > 0;
-    jobList(working, jobs("solve"), (one) => say("use.solving", { what: one.title }));
+    jobList(working, busy("solve"), (one) => say("use.solving", { what: one.title }));
+  };
+  onResult("overview", (found) => {
+    overview = found;
+    if (found) refill(wishes, ...wanted(found));
+    paint();
   });
-  onResult("overview", (overview) => overview && refill(wishes, ...wanted(overview)));
+  watch(paint);
   onResult("solve", (found) => refill(solved, ...(found ? answers(found) : [])));
+}
+
+/** A twin has as many people as the field says, also where nobody touched it. */
+async function begin() {
+  const { use } = choices();
+  const size = use.on === "twin" && !use.people ? { use: { people: Number(document.getElementById("field-use-people").value) } } : null;
+  if (!size || (await change(size))) work("solve");
 }
 
 function wanted(overview) {
   const { use } = choices();
   const uses = overview.uses.map(({ what, possible, why }) => ({ value: what, title: say(`use.${what}`), about: say(`use.${what}.about`), why: possible ? "" : why }));
   const places = WHERE.map((value) => ({ value, title: say(`use.on.${value}`), about: say(`use.on.${value}.about`) }));
-  const size = make("div", { class: "pair", id: "twin-size", hidden: use.on !== "twin" }, number("people", use.people), number("items", use.items));
+  const size = make("div", { class: "pair", id: "twin-size", hidden: use.on !== "twin" }, number("people", use.people || (choices().data.source.startsWith("sample:") ? overview.users : PEOPLE)), number("items", use.items));
   const move = (on) => {
     size.hidden = on !== "twin";
     change({ use: { on } });
@@ -68,8 +88,20 @@ function answers(found) {
   ];
 }
 
+/** "With epsilon 2.6, 70% is kept; with stronger protection (1) it would be 58%." */
+function inWords(one) {
+  const held = tries(one).filter((point) => point.lift);
+  const value = parameterOf(one.spec, one.parameter);
+  const at = held.findIndex((point) => point.at === value);
+  if (at < 0) return one.words;
+  const keeps = say("use.keeps", { parameter: one.parameter, value: String(value), share: percent(held[at].lift.value) });
+  const [next, first] = [held[at - 1], held.find((point) => point.at === 1)];
+  const other = first && first.at !== value ? first : next;
+  return other ? `${keeps} ${say(held.indexOf(other) < at ? "use.stronger" : "use.weaker", { value: String(other.at), share: percent(other.lift.value) })}` : keeps;
+}
+
 function answer(one) {
-  const epsilon = /epsilon=([\d.e-]+)/.exec(one.spec);
+  const epsilon = parameterOf(one.spec, "epsilon");
   const add = async () => {
     const { specs } = choices().candidates;
     if (await change({ candidates: { specs: specs.includes(one.spec) ? specs : [...specs, one.spec] } })) place.textContent = say("use.added");
@@ -79,9 +111,9 @@ function answer(one) {
     "article",
     { class: "panel" },
     make("h3", {}, known(`mechanism.${one.mechanism}`, one.mechanism).text, make("small", {}, shortSpec(one.spec))),
-    make("p", { class: "big", ...engine }, one.words),
-    one.curve?.length ? strengths(one) : null,
-    epsilon ? odds(Number(epsilon[1])) : null,
+    make("p", { class: "big" }, inWords(one)),
+    strengths(one),
+    epsilon == null ? null : odds(epsilon, choices().protect.unit),
     make("details", {}, make("summary", {}, say("use.lines")), ...told(one.lines ?? []), make("p", { class: "small", ...engine }, one.measured_on ?? "")),
     make("p", { class: "row" }, action(say("use.add"), add), place),
   );
