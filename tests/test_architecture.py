@@ -95,6 +95,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
+    "desk.clicks": "the request behind recveil clicks",
     "desk.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
