@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { apart, figure, numbers } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM, RIGHT] = [52, 16, 48, 18];
+const [LEFT, TOP, BOTTOM, RIGHT] = [66, 16, 48, 20];
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /**
@@ -43,7 +43,7 @@ function levels(y, width) {
   return [0, 0.5, 1].flatMap((v) => [
     make("line", { class: v === 0.5 ? "grid" : "grid strong", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }),
     make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v)),
-    v !== 0.5 && make("text", { class: "aside", x: width - RIGHT, y: y(v) - 6, "text-anchor": "end" }, say(v ? "frontier.real" : "frontier.popular")),
+    v !== 0.5 && make("text", { class: "aside", x: LEFT + 0.36 * (width - LEFT - RIGHT), y: y(v) - 6 }, say(v ? "frontier.real" : "frontier.popular")),
   ]);
 }
 

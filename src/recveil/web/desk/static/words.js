@@ -7,6 +7,9 @@ export const { has, language, say } = spoken;
 
 export const count = (n) => spoken.number(n);
 
+/** A number as it is, in a few digits. */
+export const plain = (value) => new Intl.NumberFormat(language, { maximumSignificantDigits: 3 }).format(value);
+
 /** 93%, 3.2%, 0.1%: as many digits as the size deserves, written as is usual in the language. */
 export function percent(value) {
   const size = Math.abs(value);

@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { engine, known, size, say } from "../words.js";
+import { known, say, size } from "../words.js";
 
 const EXPORTS = ["zip", "huggingface", "kaggle", "frictionless"];
 
@@ -17,7 +17,7 @@ export function show(root) {
     else chosen.delete(name);
     await change({ publish: { exports: EXPORTS.filter((one) => chosen.has(one)) } });
   };
-  const box = (name) => make("label", { class: "tick wide" }, make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }), make("span", {}, make("b", {}, say(`publish.${name}`)), " ", say(`publish.${name}.about`)));
+  const box = (name) => make("label", { class: "tick wide" }, make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }), make("span", {}, make("b", {}, say(`publish.${name}`)), say(`publish.${name}.about`)));
   root.append(
     make("fieldset", { class: "ticks field", "data-field": "publish.exports" }, make("legend", {}, say("publish.exports")), ...EXPORTS.map(box)),
     make("p", { class: "row" }, publish),
@@ -33,7 +33,7 @@ export function show(root) {
 
 function published(found) {
   const { verification } = found;
-  const holds = !verification.problems?.length;
+  const holds = verification.verified === true;
   return [
     make("p", { class: `verdict outcome ${holds ? "for" : "against"}` }, say(holds ? "publish.holds" : "publish.broken")),
     ...told(verification.problems ?? []),
@@ -51,9 +51,9 @@ function published(found) {
 function files(list, out) {
   const entry = (file) => {
     const name = file.path.split("/").at(-1);
-    const { text, lang } = known(`file.${name.replace(/\W/g, "_")}`, file.what ?? "");
+    const { text, lang } = known(`file.${name.replace(/^.*\.owner$/, "owner").replace(/\W/g, "_")}`, file.what ?? "");
     const link = file.href ? make("a", { href: file.href, download: name }, file.path) : file.path;
     return make("li", {}, make("code", {}, link), file.bytes != null && make("span", { class: "small" }, ` ${size(file.bytes)}`), text && make("span", { class: "what", lang }, text));
   };
-  return make("ul", { class: out ? "files out" : "files in", ...(out ? {} : engine) }, ...list.map(entry));
+  return make("ul", { class: out ? "files out" : "files in" }, ...list.map(entry));
 }

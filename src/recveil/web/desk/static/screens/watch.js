@@ -5,7 +5,7 @@ import { odds } from "../odds.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
 import { busy, jobs, watch, work } from "../state.js";
-import { date, known, say } from "../words.js";
+import { date, known, plain, say } from "../words.js";
 
 const DAY = 24 * 3600 * 1000;
 
@@ -49,7 +49,7 @@ function table(releases) {
       {},
       make("th", { scope: "row" }, one.date ? date(one.date) : ""),
       make("td", {}, known(`mechanism.${one.mechanism?.split(":")[0]}`, one.mechanism).text),
-      make("td", {}, one.epsilon == null ? say("watch.no_promise") : `ε ${one.epsilon}${one.delta ? `, δ ${one.delta}` : ""}`),
+      make("td", {}, one.epsilon == null ? say("watch.no_promise") : `ε ${plain(one.epsilon)}${one.delta ? `, δ ${plain(one.delta)}` : ""}`),
       make("td", {}, one.unit ? known(`unit.${one.unit}.short`, one.unit).text : ""),
     );
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("watch.releases") }, make("table", { class: "releases" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...releases.map(row))));
