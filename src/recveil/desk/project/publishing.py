@@ -8,6 +8,7 @@ published/NAME        what goes out: the bundle with its claims, and the exports
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ def red_team(project: Project, job: Job, progress: Progress) -> Any:
         ratings={"both": None, "with": True, "without": False}[how.ratings],
         seed=None if choices.release.seed < 0 else choices.release.seed,
         equipment=Equipment(how.shadows),
+        only=how.measures or None,
+        strict=False,
     )
     found = run_measure(request, progress)
     owner.keep_measurements(place, found, owner.owner_folder(place), signer(project, OWNER, choices.owner.key))
@@ -157,6 +160,15 @@ def decisions(project: Project, name: str) -> Checked:
 
 def decided(project: Project, name: str) -> str:
     """approved, refused, or nothing yet: the last decision counts."""
+    place = bundle_place(project, name)
+    try:
+        return _decided(project, name, *((place / file).stat().st_mtime_ns for file in (MANIFEST, CLAIMS)))
+    except FileNotFoundError:
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _decided(project: Project, name: str, *changed: int) -> str:  # noqa: ARG001
     kinds = [c.kind for c in decisions(project, name).claims if c.kind in ("approved", "refused")]
     return kinds[-1] if kinds else ""
 

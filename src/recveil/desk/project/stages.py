@@ -83,7 +83,7 @@ def first_exposure(project: Project, job: Job, progress: Progress) -> Any:
     progress.step("looking for people", 1, 2)
     rng = np.random.default_rng([choices.candidates.seed, *b"first"])
     found = linkage(
-        itself(rows), rng, ratings=False, attackers=("intersection",), targets=FIRST_TARGETS, theta=None
+        itself(rows), rng, attackers=("intersection",), targets=FIRST_TARGETS, theta=None
     )  # fmt: skip
     return {
         "stage": "first", "kind": rows.kind, "rows": len(rows), "users": rows.n_users, "items": rows.n_items,
@@ -141,7 +141,7 @@ def candidate(project: Project, job: Job, progress: Progress) -> Any:
     choices = job.made_choices()
     wanted = choices.candidates
     one: Any = Path(project.path(job.about.removeprefix("file:"))) if job.about.startswith("file:") else job.about
-    design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, None, wanted.shadows)
+    design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, wanted.measures or None, wanted.shadows)
     cache = Cache(project.room("results") / "measured")
     return run_compare(CompareRequest(project.input(choices.data), (one,), design, cache), progress).record()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from recveil.desk import evidence, ledger, owner
-from recveil.desk.bundle import verified_digests
 from recveil.desk.candidates import ELSEWHERE
 from recveil.desk.criteria import CRITERIA
 from recveil.desk.project import plan
@@ -59,21 +58,26 @@ def exposure(project: Project, names: bool = False) -> dict[str, Any]:
             {"ordinal": n, **{k: v for k, v in row.items() if names or k != name}}
             for n, row in enumerate(found[key], 1)
         ]
-    curve = _curve(found["measurements"])
-    return found | {"headline": headline(found["measurements"]), "curve": curve}
+    measured = found["measurements"]
+    return found | {
+        "headline": headline(measured),
+        "curve": _curve(measured),
+        "headline_rated": headline(measured, rated=True),
+        "curve_rated": _curve(measured, rated=True),
+    }
 
 
-def headline(measurements: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How many people few known items single out."""
-    return min(_curve(measurements), key=lambda point: abs(point["known"] - KNOWN), default=None)
+def headline(measurements: list[Mapping[str, Any]], rated: bool = False) -> dict[str, Any] | None:
+    """How many people few known items single out; `rated`: with the ratings that they gave."""
+    return min(_curve(measurements, rated), key=lambda point: abs(point["known"] - KNOWN), default=None)
 
 
-def _curve(measurements: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _curve(measurements: list[Mapping[str, Any]], rated: bool = False) -> list[dict[str, Any]]:
     """By number of known items, who is found by those who match them all."""
     return [
         {"known": m["params"]["known"], **_figures(m)}
         for m in measurements
-        if m["name"] == "linkage" and m["params"]["attacker"] == "intersection" and not m["params"]["ratings"]
+        if m["name"] == "linkage" and m["params"]["attacker"] == "intersection" and m["params"]["ratings"] == rated
     ]
 
 
@@ -270,15 +274,27 @@ def watch(project: Project) -> dict[str, Any]:
         "claims": said.record() if said else [],
         "problems": list(said.problems) if said else [],
         "expires": str(last.until) if last else None,
-        "bundle": verified_digests(bundle_place(project, name))[0]["spec"] if name else None,
+        "bundle": name,
+        "bundles": _bundles(project),
     }
+
+
+def _bundles(project: Project) -> list[dict[str, Any]]:
+    """All bundles that were made here, the newest first."""
+    desk, found = Desk(project), []
+    for one in reversed(desk.jobs()):
+        if one.kind == "bundle" and (made := desk.result(one.id)) and bundle_place(project, one.id).exists():
+            out = published_place(project, one.id).exists()
+            said = {"name": one.id, "spec": made["manifest"]["spec"], "seeded": made["manifest"]["seeded"]}
+            found.append(said | {"decision": decided(project, one.id) or None, "published": out})
+    return found
 
 
 def odds(epsilon: float) -> dict[str, Any]:
     """What an attacker may believe after a release, by what she believed before."""
-    from recveil.report.decision import _after
+    from recveil.report.decision import believed_after
 
-    return {"epsilon": epsilon, "points": [[p / 40, _after(p / 40, epsilon)] for p in range(41)]}
+    return {"epsilon": epsilon, "points": [[p / 40, believed_after(p / 40, epsilon)] for p in range(41)]}
 
 
 def _there(found: Any, line: str) -> Any:

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
 from recveil.desk.project import views
-from recveil.desk.project.plan import standing_bundle
+from recveil.desk.project.plan import settled, standing_bundle
 from recveil.desk.project.publishing import sign_decision
 from recveil.web.desk.office import Office
 from recveil.web.desk.uploads import keep
@@ -36,6 +36,7 @@ class Start(BaseModel):
 
 class Work(BaseModel):
     kind: str
+    again: bool = False
 
 
 class Cancel(BaseModel):
@@ -70,7 +71,12 @@ async def events(request: Request) -> StreamingResponse:
 @router.patch("/project")
 async def change(request: Request, changes: Changes) -> Any:
     office = office_of(request)
-    await asyncio.to_thread(office.project.change, changes.choices, changes.version)
+
+    def write() -> None:
+        given = settled(office.desk, office.project.read()[0], changes.choices)
+        office.project.change(given, changes.version)
+
+    await asyncio.to_thread(write)
     return await office.refresh()
 
 
@@ -110,7 +116,7 @@ async def upload(request: Request, name: str, as_: Annotated[str, Query(alias="a
 @router.post("/work", status_code=202)
 async def work(request: Request, given: Work) -> Any:
     office = office_of(request)
-    await asyncio.to_thread(office.start, given.kind)
+    await asyncio.to_thread(office.start, given.kind, given.again)
     return await office.refresh()
 
 
