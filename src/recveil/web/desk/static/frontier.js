@@ -30,7 +30,7 @@ function drawn(points, width, { limits, chosen, choose, known }) {
     "svg",
     { class: "picture frontier", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": say("frontier.says", { number: points.length }) },
     corner,
-    make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, say("frontier.good")),
+    !narrow && make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, say("frontier.good")),
     ...levels(y, width),
     ...ticks(x, most, height),
     make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: height - 6, "text-anchor": "middle" }, say(narrow ? "frontier.across_short" : "frontier.across", { known })),
@@ -72,8 +72,8 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
       make("circle", { class: "target", cx: px, cy: py, r: 20 }),
       make("circle", { class: "ring", cx: px, cy: py, r: 15 }),
       make("circle", { class: "point", cx: px, cy: py, r: 11 }),
-      make("text", { class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
-      !narrow && make("text", { class: "label", x: left ? px - 18 : px + 18, y: heights[k] + 4, "text-anchor": left ? "end" : "start" }, p.name),
+      make("text", { "aria-hidden": "true", class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
+      !narrow && make("text", { "aria-hidden": "true", class: "label", x: left ? px - 18 : px + 18, y: heights[k] + 4, "text-anchor": left ? "end" : "start" }, p.name),
     );
   });
 }

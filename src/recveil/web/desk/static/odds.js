@@ -20,7 +20,7 @@ function field(right, says, before) {
 export function odds(epsilon, unit = "user") {
   const about = known(`odds.about.${unit}`, unit).text;
   const after = epsilon == null ? 100 : rightGuesses(epsilon);
-  const panel = (title, right, text) => make("div", { class: "hundred" }, make("h4", {}, title), field(right, text, 50), make("p", {}, text));
+  const panel = (title, right, text) => make("div", { class: "hundred" }, make("p", { class: "when" }, title), field(right, text, 50), make("p", {}, text));
   return make(
     "figure",
     { class: "odds" },

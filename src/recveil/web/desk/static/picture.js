@@ -32,7 +32,7 @@ export function numbers(head, rows) {
     make("summary", {}, say("picture.numbers")),
     make(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": say("picture.numbers") },
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": say("picture.numbers") },
       make("table", {}, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell))))),
     ),
   );

@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { hear } from "./notices.js";
 import { cancel } from "./state.js";
-import { duration, engine, interval, percent, say } from "./words.js";
+import { duration, engine, interval, known, percent, say, slug } from "./words.js";
 
 /**
  * Cards of which one is chosen: options [{value, title, about, more, why}], where `why` says what stands against it.
@@ -15,9 +15,14 @@ export function cards(field, legend, options, chosen, choose) {
       "label",
       { class: "choice" },
       make("input", { type: "radio", name: field, value, checked: value === chosen, disabled: Boolean(why), onchange: () => choose(value) }),
-      make("span", { class: "inside" }, make("b", {}, title), about && make("span", { class: "about" }, about), more, why && make("span", { class: "why", ...engine }, why)),
+      make("span", { class: "inside" }, make("b", {}, title), about && make("span", { class: "about" }, about), more, why && because(why)),
     );
   return make("fieldset", { class: "choices field", "data-field": field }, make("legend", {}, legend), make("div", { class: "cards" }, ...options.map(card)));
+}
+
+function because(why) {
+  const { text, lang } = known(`why.${slug(why)}`, why);
+  return make("span", { class: "why", lang }, text);
 }
 
 /** A labelled input with a hint. */

@@ -47,5 +47,8 @@ export function known(name, otherwise) {
   return has(name) ? { text: say(name), lang: null } : { text: otherwise ?? "", lang: language === "en" ? null : "en" };
 }
 
+/** The name of a message for one of the desk's own phrases: "there are no tags" is there_are_no_tags. */
+export const slug = (text) => text.toLowerCase().replace(/[^a-z]+/g, "_").replace(/^_|_$/g, "");
+
 /** The language of lines that come from the desk itself. */
 export const engine = language === "en" ? {} : { lang: "en" };

@@ -22,7 +22,7 @@ function exposed(found) {
   const points = found.curve;
   const strangers = points.filter((p) => p.control != null).map((p) => ({ known: p.known, value: p.control, low: p.control, high: p.control }));
   const lines = [
-    { name: say("exposure.here"), key: say("exposure.here.short"), colour: "s0", points },
+    { name: say("exposure.here"), colour: "s0", points },
     { name: say("exposure.strangers"), key: "", colour: "s7", dashed: true, points: strangers },
   ];
   return [

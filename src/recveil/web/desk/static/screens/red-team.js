@@ -5,10 +5,9 @@ import { odds } from "../odds.js";
 import { action, bar, cards, jobList, part, refill } from "../pieces.js";
 import { shortSpec } from "../specs.js";
 import { busy, change, choices, jobs, now, onResult, watch, work } from "../state.js";
-import { engine, interval, known, often, percent, say } from "../words.js";
+import { engine, interval, known, often, percent, say, slug } from "../words.js";
 
 const KNOWN = [1, 2, 4, 8, 16];
-const slug = (text) => text.toLowerCase().replace(/[^a-z]+/g, "_").replace(/^_|_$/g, "");
 let attacking = false; // the release is being made, and is then to be attacked
 
 export function show(root) {

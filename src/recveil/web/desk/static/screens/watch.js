@@ -52,7 +52,7 @@ function table(releases) {
       make("td", {}, one.epsilon == null ? say("watch.no_promise") : `ε ${plain(one.epsilon)}${one.delta ? `, δ ${plain(one.delta)}` : ""}`),
       make("td", {}, one.unit ? known(`unit.${one.unit}.short`, one.unit).text : ""),
     );
-  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("watch.releases") }, make("table", { class: "releases" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...releases.map(row))));
+  return make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": say("watch.releases") }, make("table", { class: "releases" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...releases.map(row))));
 }
 
 function ends(until) {
