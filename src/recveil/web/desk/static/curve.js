@@ -22,7 +22,7 @@ export function curve(lines, { says, items, marked = null }) {
 function drawn(lines, known, width, { says, items, marked }) {
   const narrow = width < 480;
   const height = narrow ? 250 : 320;
-  const right = narrow ? 34 : 150;
+  const right = narrow ? 34 : 172;
   const x = (k) => LEFT + ((width - LEFT - right) * known.indexOf(k)) / Math.max(known.length - 1, 1);
   const y = (v) => height - BOTTOM - (height - BOTTOM - TOP) * v;
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((v) => [

@@ -17,8 +17,20 @@ export function watch(f) {
 }
 
 function take(next) {
+  const mended = state.problem && !next.problem;
   state = next;
-  for (const f of watchers) f(state);
+  trouble();
+  if (mended) location.reload();
+  else if (!next.problem) for (const f of watchers) f(state);
+}
+
+/** What stands in the way of everything: a full disk, or choices that were edited by hand and cannot be read. */
+export function trouble() {
+  const line = state.problem?.detail ?? state.trouble ?? "";
+  const place = document.getElementById("trouble");
+  if (place.textContent !== line) place.textContent = line;
+  place.hidden = !line;
+  return Boolean(state.problem);
 }
 
 /** Call show with a result when there is one, and again when it becomes another; with null while there is none. */

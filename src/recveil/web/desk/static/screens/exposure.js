@@ -23,11 +23,13 @@ function exposed(found) {
   const strangers = points.filter((p) => p.control != null).map((p) => ({ known: p.known, value: p.control, low: p.control, high: p.control }));
   const lines = [
     { name: say("exposure.here"), colour: "s0", points },
+    { name: say("exposure.rated"), colour: "s3", points: found.curve_rated ?? [] },
     { name: say("exposure.strangers"), key: "", colour: "s7", dashed: true, points: strangers },
   ];
   return [
     make("p", { class: "verdict" }, says),
     make("p", { class: "lead" }, say("exposure.meaning", { often: often(headline.value), low: percent(headline.low), high: percent(headline.high) })),
+    found.headline_rated ? make("p", { class: "lead" }, say("exposure.headline_rated", { share: percent(found.headline_rated.value) })) : null,
     found.stage === "first" ? make("p", { class: "banner", role: "note" }, say("exposure.first")) : null,
     part(say("exposure.curve"), make("p", { class: "lead" }, say("exposure.curve.lead")), curve(lines, { says: `${says} ${say("exposure.curve.says")}`, items: say("curve.items"), marked: headline.known })),
     found.stage === "first" ? null : riskiest(found),
