@@ -17,6 +17,7 @@ export function surround() {
   watch(line);
   watch(commands);
   watch(onward);
+  watch(follow);
   tour();
   onResult("exposure", (found) => {
     headline = found?.headline ?? null;
@@ -81,6 +82,18 @@ function commands({ commands: all }) {
       () => getSelection().selectAllChildren(place.querySelector("code")),
     );
   };
+}
+
+/** Cards show what is chosen, also where another tab chose it. */
+const followed = new Map();
+function follow({ choices: chosen }) {
+  for (const place of document.querySelectorAll("fieldset.choices[data-field]")) {
+    const name = place.dataset.field;
+    const value = name.split(".").reduce((at, key) => at?.[key], chosen);
+    if (followed.get(name) === value) continue;
+    followed.set(name, value);
+    for (const radio of place.querySelectorAll("input")) radio.checked = radio.value === String(value);
+  }
 }
 
 /** Back and on; where the way on is closed, why. */

@@ -1,6 +1,6 @@
 /** What the desk knows, kept current by events; choices are changed here and nowhere else. */
 
-import { problem, says } from "./notices.js";
+import { problem, sayAfterReload, says } from "./notices.js";
 import { ask, Problem } from "./server.js";
 import { say } from "./words.js";
 
@@ -40,8 +40,13 @@ export function onResult(name, show, path = `/api/${name}`) {
     const tag = results[name] ?? null;
     if (tag === shown) return;
     shown = tag;
-    const found = tag === null ? null : await ask("GET", path).catch(() => null);
-    if (tag === shown) show(found);
+    try {
+      const found = tag === null ? null : await ask("GET", path);
+      if (tag === shown) show(found);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (tag === shown) shown = undefined; // it changed on the way: the next state asks again
+    }
   });
 }
 
@@ -55,8 +60,7 @@ export async function act(doing) {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (error.status === 409 && error.state) {
-      take(error.state);
-      says(say("problem.elsewhere"));
+      sayAfterReload(say("problem.elsewhere"));
     } else problem(error);
     return false;
   }

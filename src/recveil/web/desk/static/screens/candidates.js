@@ -18,7 +18,7 @@ let shown = null; // the id of the card that is open
 export async function show(root) {
   const limits = await acceptable();
   const list = make("ul", { class: "jobs candidates" });
-  const places = { picture: make("div"), card: make("div", { id: "card", "aria-live": "polite" }), little: make("div"), verdict: make("div") };
+  const places = { picture: make("div"), card: make("div", { id: "card" }), little: make("div"), verdict: make("div") };
   const run = action(say("candidates.run"), () => work("candidates"), { class: "main", id: "run" });
   const stop = action(say("candidates.stop"), async () => { for (const one of busy("candidate")) await cancel(one.id); }, { id: "stop" });
   root.append(
