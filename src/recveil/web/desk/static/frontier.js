@@ -73,7 +73,7 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
       make("circle", { class: "ring", cx: px, cy: py, r: 15 }),
       make("circle", { class: "point", cx: px, cy: py, r: 11 }),
       make("text", { "aria-hidden": "true", class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
-      !narrow && make("text", { "aria-hidden": "true", class: "label", x: left ? px - 18 : px + 18, y: heights[k] + 4, "text-anchor": left ? "end" : "start" }, p.name),
+      !narrow && make("text", { "aria-hidden": "true", class: "label", x: left ? px - 21 : px + 21, y: heights[k] + 4, "text-anchor": left ? "end" : "start" }, p.name),
     );
   });
 }
