@@ -97,18 +97,18 @@ function follow({ choices: chosen }) {
 }
 
 /** Back and on; where the way on is closed, why. */
-function onward({ steps: all }) {
+function onward({ steps: all, choices: chosen }) {
   const place = document.getElementById("onward");
   const [before, next] = [pages[here - 1], pages[here + 1]];
   const open = next && all[next].state !== "closed";
-  const key = `${open} ${next && all[next].why}`;
+  const key = `${open} ${next && all[next].why} ${chosen.recipient.name}`;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
   place.replaceChildren(
     ...[
       before && make("a", { class: "button", href: `/${before}`, rel: "prev" }, say("onward.back", { step: say(`step.${before}`) })),
       next && open && make("a", { class: "button main", href: `/${next}`, rel: "next", id: "next" }, say("onward.next", { step: say(`step.${next}`) })),
-      next && !open && make("p", { class: "small" }, say(`closed.${next}`)),
+      next && !open && make("p", { class: "small" }, say(`closed.${next === "decide" && !chosen.recipient.name ? "use" : next}`)),
     ].filter(Boolean),
   );
 }

@@ -2,6 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { curve } from "../curve.js";
+import { hear } from "../notices.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
 import { busy, jobs, now, onResult, watch, work } from "../state.js";
@@ -19,6 +20,7 @@ export function show(root) {
 function exposed(found) {
   const { headline } = found;
   const says = say("exposure.headline", { known: headline.known, share: percent(headline.value) });
+  hear(says, true);
   const points = found.curve;
   const strangers = points.filter((p) => p.control != null).map((p) => ({ known: p.known, value: p.control, low: p.control, high: p.control }));
   const lines = [

@@ -1,6 +1,7 @@
 /** Publish: what goes out and what stays in, each file by name; the bundle is checked as its receiver would check it. */
 
 import { make } from "/shared/dom.js";
+import { hear } from "../notices.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
 import { known, say, size } from "../words.js";
@@ -9,7 +10,7 @@ const EXPORTS = ["zip", "huggingface", "kaggle", "frictionless"];
 
 export function show(root) {
   const working = make("ul", { class: "jobs" });
-  const done = make("div", { "aria-live": "polite" });
+  const done = make("div");
   const publish = action(say("publish.do"), () => work("publish"), { class: "main", id: "publish" });
   const chosen = new Set(choices().publish.exports);
   const pick = (name) => async (event) => {
@@ -34,8 +35,10 @@ export function show(root) {
 function published(found) {
   const { verification } = found;
   const holds = verification.verified === true;
+  const says = say(holds ? "publish.holds" : "publish.broken");
+  hear(says, true);
   return [
-    make("p", { class: `verdict outcome ${holds ? "for" : "against"}` }, say(holds ? "publish.holds" : "publish.broken")),
+    make("p", { class: `verdict outcome ${holds ? "for" : "against"}` }, says),
     ...told(verification.problems ?? []),
     make(
       "div",

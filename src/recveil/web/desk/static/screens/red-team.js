@@ -2,6 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
+import { hear } from "../notices.js";
 import { action, bar, cards, jobList, part, refill } from "../pieces.js";
 import { shortSpec } from "../specs.js";
 import { busy, change, choices, jobs, now, onResult, watch, work } from "../state.js";
@@ -13,7 +14,7 @@ let attacking = false; // the release is being made, and is then to be attacked
 export function show(root) {
   const before = make("div");
   const working = make("ul", { class: "jobs" });
-  const found = make("div", { "aria-live": "polite" });
+  const found = make("div");
   root.append(before, working, found);
   watch((state) => {
     const running = busy("bundle", "red-team").length > 0;
@@ -22,13 +23,17 @@ export function show(root) {
       attacking = false;
       work("red-team");
     }
-    const key = `${running} ${state.results.bundle} ${choices().candidates.chosen}`;
+    const { bundle, "red-team": attacked } = state.results;
+    const key = `${running} ${bundle} ${attacked} ${choices().candidates.chosen}`;
     if (before.dataset.key !== key) {
       before.dataset.key = key;
-      refill(before, ...(running || state.results.bundle ? [] : making()));
+      refill(before, ...(running || attacked ? [] : bundle ? [attackNow()] : making()));
     }
   });
-  onResult("red-team", (report) => refill(found, ...(report ? judged(report) : now().results.bundle && !busy("red-team").length ? [attackNow()] : [])));
+  onResult("red-team", (report) => {
+    refill(found, ...(report ? judged(report) : []));
+    if (report) hear(summary(report), true);
+  });
 }
 
 const attackNow = () => make("p", { class: "row" }, action(say("red.attack"), () => work("red-team"), { class: "main", id: "attack" }));

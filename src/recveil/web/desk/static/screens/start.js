@@ -1,7 +1,8 @@
 /** Start: a sample, or a file of one's own; what was recognised in it, and corrections. */
 
 import { make } from "/shared/dom.js";
-import { action, field, jobList, part, refill } from "../pieces.js";
+import { hear } from "../notices.js";
+import { action, jobList, part, refill } from "../pieces.js";
 import { ask, upload } from "../server.js";
 import { startTour } from "../shell.js";
 import { act, choices, jobs, onResult, watch } from "../state.js";
@@ -13,7 +14,7 @@ const NONE = "";
 const begin = (source, columns = {}) => act(() => ask("POST", "/api/start", { source, columns }));
 
 export function show(root) {
-  const found = make("div", { id: "found", "aria-live": "polite" });
+  const found = make("div", { id: "found" });
   const working = make("ul", { class: "jobs" });
   root.append(samples(), own(), working, found);
   watch(() => jobList(working, jobs("overview"), () => say("start.reading")));
@@ -56,7 +57,7 @@ function own() {
     told.textContent = went ? say("start.sent", { name: file.name }) : "";
     input.value = "";
   }
-  const drop = make("div", { class: "drop field", "data-field": "data.source" }, make("label", { for: "file" }, say("start.drop")), input, bar, told);
+  const drop = make("div", { class: "drop" }, make("label", { for: "file" }, say("start.drop")), input, bar, told);
   input.id = "file";
   const over = (yes) => (event) => {
     event.preventDefault();
@@ -73,7 +74,7 @@ function own() {
     event.preventDefault();
     if (path.value.trim()) begin(path.value.trim());
   };
-  const form = make("form", { class: "path", onsubmit: use }, make("label", { for: "path" }, say("start.path")), make("div", { class: "row" }, path, make("button", {}, say("start.use"))), make("p", { class: "small" }, say("start.path.hint")));
+  const form = make("form", { class: "path field", "data-field": "data.source", onsubmit: use }, make("label", { for: "path" }, say("start.path")), make("div", { class: "row" }, path, make("button", {}, say("start.use"))), make("p", { class: "small" }, say("start.path.hint")));
   return part(say("start.own"), make("p", { class: "lead" }, say("start.own.lead")), drop, form);
 }
 
@@ -82,8 +83,10 @@ function recognised(overview) {
   const { source } = choices().data;
   if (overview.problem) return [part(say("start.unrecognised"), make("p", { class: "problem", role: "alert", ...engine }, overview.problem), make("p", { class: "lead" }, say("start.columns")), columns(overview, source))];
   const values = { rows: count(overview.rows), people: count(overview.users), items: count(overview.items), name: source.split("/").at(-1) };
+  const says = say(`start.is.${overview.kind}`, values);
+  hear(says, true);
   const facts = [
-    make("p", { class: "big" }, say(`start.is.${overview.kind}`, values)),
+    make("p", { class: "big" }, says),
     overview.duplicates ? make("p", { class: "small" }, say("start.duplicates", { n: overview.duplicates })) : null,
   ];
   if (!overview.columns?.length) return [part(say("start.recognised"), ...facts)];

@@ -1,6 +1,7 @@
 /** What must still work: the use and how much of it; the settings that keep it are then solved for, and told in words. */
 
 import { make } from "/shared/dom.js";
+import { hear } from "../notices.js";
 import { odds } from "../odds.js";
 import { action, cards, field, jobList, part, refill, told } from "../pieces.js";
 import { strengths, tries } from "../strengths.js";
@@ -14,7 +15,7 @@ const PEOPLE = 10000; // of a twin, until somebody says another number
 export function show(root) {
   const wishes = make("div");
   const working = make("ul", { class: "jobs" });
-  const solved = make("div", { "aria-live": "polite" });
+  const solved = make("div");
   const solve = action(say("use.solve"), begin, { class: "main", id: "solve" });
   const offer = make("div", {}, make("p", { class: "row" }, solve), make("p", { class: "small" }, say("use.solve.hint")));
   const unsolved = make("p", { class: "banner", role: "note", hidden: true }, say("use.unsolvable"));
@@ -25,7 +26,7 @@ export function show(root) {
     offer.hidden = !wish?.solvable;
     unsolved.hidden = !wish || wish.solvable;
     solve.disabled = busy("solve").length > 0;
-    jobList(working, busy("solve"), (one) => say("use.solving", { what: one.title }));
+    jobList(working, busy("solve"), (one) => say("use.solving", { what: known(`mechanism.${one.title}`, one.title).text }));
   };
   onResult("overview", (found) => {
     overview = found;
@@ -33,7 +34,10 @@ export function show(root) {
     paint();
   });
   watch(paint);
-  onResult("solve", (found) => refill(solved, ...(found ? answers(found) : [])));
+  onResult("solve", (found) => {
+    refill(solved, ...(found ? answers(found) : []));
+    if (found && !busy("solve").length) hear(found.found.map(inWords).join(" ") || say("use.nothing"), true);
+  });
 }
 
 /** A twin has as many people as the field says, also where nobody touched it. */
