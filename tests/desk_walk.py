@@ -73,9 +73,11 @@ def onward(to: Driver) -> None:
 def candidates(to: Driver, wishes: Wishes) -> None:
     """Leave one of those that are suggested, or add it; run it, click its point and take it."""
     to.wait(".candidates .job")
-    while (left := to.number(f".candidates .job:not(:has([data-key='drop-{wishes.spec}']))")) > 0:
-        to.click(f".candidates .job:not(:has([data-key='drop-{wishes.spec}'])) [data-key^='drop-']")
-        to.wait(f".candidates:not(:has(.job:nth-child({left + 1})))" if left > 1 else ".candidates")
+    other = f".candidates .job:not(:has([data-key='drop-{wishes.spec}'])) [data-key^='drop-']"
+    while to.number(other):
+        there = to.number(".candidates .job")
+        to.click(other)
+        to.wait(f".candidates:not(:has(.job:nth-child({there})))")
     if not to.number(f"[data-key='drop-{wishes.spec}']"):
         to.click(".additions summary")
         to.fill("#field-candidates-specs", wishes.spec)

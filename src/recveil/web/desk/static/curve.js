@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM] = [46, 14, 46];
+const [LEFT, TOP, BOTTOM, LETTER] = [54, 14, 46, 7.8];
 
 /**
  * lines: [{name, key, colour, dashed, points: [{known, value, low, high}]}]. What lies between low and high is shaded
@@ -22,7 +22,7 @@ export function curve(lines, { says, items, marked = null }) {
 function drawn(lines, known, width, { says, items, marked }) {
   const narrow = width < 480;
   const height = narrow ? 250 : 320;
-  const right = narrow ? 34 : 172;
+  const right = narrow ? 34 : 16 + LETTER * Math.max(...lines.map((line) => line.name.length));
   const x = (k) => LEFT + ((width - LEFT - right) * known.indexOf(k)) / Math.max(known.length - 1, 1);
   const y = (v) => height - BOTTOM - (height - BOTTOM - TOP) * v;
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((v) => [

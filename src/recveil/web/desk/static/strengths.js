@@ -6,7 +6,7 @@ import { parameterOf } from "./specs.js";
 import { choices } from "./state.js";
 import { interval, known, percent, say } from "./words.js";
 
-const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [46, 20, 14, 44, 230];
+const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [54, 20, 14, 44, 230];
 
 const LARGER = new Set(["k"]); // parameters that protect more the larger they are
 
