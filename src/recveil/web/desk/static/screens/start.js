@@ -81,7 +81,7 @@ function own() {
 /** What the file is, and which column plays which part; those who know better choose. */
 function recognised(overview) {
   const { source } = choices().data;
-  if (overview.problem) return [part(say("start.unrecognised"), make("p", { class: "problem", role: "alert", ...engine }, overview.problem), make("p", { class: "lead" }, say("start.columns")), columns(overview, source))];
+  if (overview.problem) return [part(say("start.unrecognised"), make("p", { class: "lead" }, say("start.choose")), make("p", { class: "problem", role: "alert", ...engine }, overview.problem), columns(overview, source))];
   const values = { rows: count(overview.rows), people: count(overview.users), items: count(overview.items), name: source.split("/").at(-1) };
   const says = say(`start.is.${overview.kind}`, values);
   hear(says, true);
@@ -113,7 +113,7 @@ function columns(overview, source) {
     "form",
     { class: "field", "data-field": "data.columns", onsubmit: again },
     make("div", { class: "scroll" }, make("table", { class: "columns-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(row)))),
-    make("p", { class: "row" }, make("button", {}, say("start.again"))),
+    make("p", { class: "row" }, make("button", overview.problem ? { class: "main" } : {}, say("start.again"))),
     overview.density != null && make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
   );
 }
