@@ -77,15 +77,17 @@ class Firefox:
     def click(self, css: str) -> None:
         self.wait("body[data-ready]")
         self.wait(css)
-        at = f"document.querySelector({json.dumps(css)})"
-        self.run(f"{at}.scrollIntoView({{block: 'center'}})")
-        spot = self.run(f"(() => {{ const b = {at}.getBoundingClientRect();"
-                        " return `${b.x + b.width / 2} ${b.y + b.height / 2}`; })()")  # fmt: skip
-        x, y = (int(float(part)) for part in str(spot).split())
-        press = [{"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}]
+        self.run(f"document.querySelector({json.dumps(css)}).scrollIntoView({{block: 'center'}})")
+        there = {"type": "element", "element": self.node(css)}
+        press = [{"type": "pointerMove", "x": 0, "y": 0, "origin": there}, {"type": "pointerDown", "button": 0}]
         actions = [{"type": "pointer", "id": "mouse", "actions": [*press, {"type": "pointerUp", "button": 0}]}]
         self.send("input.performActions", context=self.tab, actions=actions)
         time.sleep(0.2)  # a link has begun to load
+
+    def node(self, css: str) -> Any:
+        """A reference to an element."""
+        found = self.send("browsingContext.locateNodes", context=self.tab, locator={"type": "css", "value": css})
+        return {"sharedId": found["nodes"][0]["sharedId"]}
 
     def fill(self, css: str, text: str) -> None:
         self.wait(css)
@@ -96,8 +98,7 @@ class Firefox:
 
     def give(self, css: str, file: Path) -> None:
         self.wait(css)
-        found = self.send("browsingContext.locateNodes", context=self.tab, locator={"type": "css", "value": css})
-        self.send("input.setFiles", context=self.tab, element=found["nodes"][0], files=[str(file)])
+        self.send("input.setFiles", context=self.tab, element=self.node(css), files=[str(file)])
 
 
 @contextmanager
