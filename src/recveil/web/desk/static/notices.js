@@ -41,7 +41,13 @@ export function problem(error) {
     field.removeAttribute("aria-describedby");
   }
   if (!error) return;
-  const line = make("p", { class: "problem", role: "alert", id: "problem" }, make("b", {}, say("problem.title")), " ", make("span", error.own ? engine : {}, error.message));
+  const line = make(
+    "p",
+    { class: "problem", role: "alert", id: "problem" },
+    make("b", {}, say("problem.title")),
+    " ",
+    make("span", error.own ? engine : {}, error.message),
+  );
   const field = error.field && document.querySelector(`[data-field="${CSS.escape(error.field)}"]`);
   if (!field) {
     document.getElementById("screen").prepend(line);

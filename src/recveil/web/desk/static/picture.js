@@ -33,7 +33,12 @@ export function numbers(head, rows) {
     make(
       "div",
       { class: "scroll", tabindex: 0, role: "group", "aria-label": say("picture.numbers") },
-      make("table", {}, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell))))),
+      make(
+        "table",
+        {},
+        make("thead", {}, make("tr", {}, ...titles)),
+        make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))),
+      ),
     ),
   );
 }

@@ -22,7 +22,10 @@ export async function ask(method, path, body) {
     throw new Problem(0, { title: say("problem.away") });
   });
   if (answer.ok) return answer.json();
-  throw new Problem(answer.status, answer.status === 401 ? { title: say("problem.locked") } : await answer.json().catch(() => ({})));
+  throw new Problem(
+    answer.status,
+    answer.status === 401 ? { title: say("problem.locked") } : await answer.json().catch(() => ({})),
+  );
 }
 
 /** Send a file as it is; told(share) is called on the way. */

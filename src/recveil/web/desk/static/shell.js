@@ -32,7 +32,12 @@ function steps({ steps: all }) {
     const sign = { done: "✓", working: "…", failed: "!" }[state] ?? String(k + 1);
     const inside = [
       make("span", { class: "number", "aria-hidden": "true" }, k === here ? String(k + 1) : sign),
-      make("span", { class: "name" }, say(`step.${slug}`), make("span", { class: "unseen" }, ` (${say(`state.${state}`)})`)),
+      make(
+        "span",
+        { class: "name" },
+        say(`step.${slug}`),
+        make("span", { class: "unseen" }, ` (${say(`state.${state}`)})`),
+      ),
     ];
     const entry = open
       ? make("a", { href: `/${slug}`, "aria-current": k === here ? "step" : null }, ...inside)
@@ -57,14 +62,33 @@ function line({ choices: chosen, steps: all }) {
     ["start", data.source && data.source.split("/").at(-1)],
     ["people", past("people") && all.people.state === "done" && say(`unit.${protect.unit}.short`)],
     ["exposure", headline && say("line.exposed", { known: headline.known, share: percent(headline.value) })],
-    ["recipient", all.recipient.state === "done" && say("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text })],
-    ["use", all.use.state === "done" && say("line.keep", { share: percent(use.keep), use: say(`use.${use.what}.short`) })],
+    [
+      "recipient",
+      all.recipient.state === "done" &&
+        say("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text }),
+    ],
+    [
+      "use",
+      all.use.state === "done" && say("line.keep", { share: percent(use.keep), use: say(`use.${use.what}.short`) }),
+    ],
     ["candidates", candidates.chosen && shortSpec(candidates.chosen)],
-    ["decide", officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name })],
+    [
+      "decide",
+      officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name }),
+    ],
     ["publish", all.publish.state === "done" && say("line.published")],
   ].filter(([, text]) => text);
-  const entries = said.map(([slug, text]) => make("li", {}, make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${say(`step.${slug}`)}: `), text)));
-  keepFocus(document.getElementById("choices"), entries.length ? entries : [make("li", { class: "none" }, say("line.nothing"))]);
+  const entries = said.map(([slug, text]) =>
+    make(
+      "li",
+      {},
+      make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${say(`step.${slug}`)}: `), text),
+    ),
+  );
+  keepFocus(
+    document.getElementById("choices"),
+    entries.length ? entries : [make("li", { class: "none" }, say("line.nothing"))],
+  );
 }
 
 let copied = "";
@@ -106,9 +130,22 @@ function onward({ steps: all, choices: chosen }) {
   place.dataset.key = key;
   place.replaceChildren(
     ...[
-      before && make("a", { class: "button", href: `/${before}`, rel: "prev" }, say("onward.back", { step: say(`step.${before}`) })),
-      next && open && make("a", { class: "button main", href: `/${next}`, rel: "next", id: "next" }, say("onward.next", { step: say(`step.${next}`) })),
-      next && !open && make("p", { class: "small" }, say(`closed.${next === "decide" && !chosen.recipient.name ? "use" : next}`)),
+      before &&
+        make(
+          "a",
+          { class: "button", href: `/${before}`, rel: "prev" },
+          say("onward.back", { step: say(`step.${before}`) }),
+        ),
+      next &&
+        open &&
+        make(
+          "a",
+          { class: "button main", href: `/${next}`, rel: "next", id: "next" },
+          say("onward.next", { step: say(`step.${next}`) }),
+        ),
+      next &&
+        !open &&
+        make("p", { class: "small" }, say(`closed.${next === "decide" && !chosen.recipient.name ? "use" : next}`)),
     ].filter(Boolean),
   );
 }

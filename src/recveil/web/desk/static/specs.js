@@ -2,7 +2,11 @@
 
 const FILE = /^file:|[/\\]|\.\w+$/;
 const isFile = (spec) => FILE.test(spec.split(":")[0] === "file" ? spec : spec.split(":")[0]);
-const fileName = (spec) => spec.replace(/^file:/, "").split("/").at(-1);
+const fileName = (spec) =>
+  spec
+    .replace(/^file:/, "")
+    .split("/")
+    .at(-1);
 
 /** "dp-ratings (ε 4)", or the name of the file without its folder. */
 export function shortSpec(spec) {
@@ -19,7 +23,10 @@ function canonical(spec) {
   if (isFile(spec)) return fileName(spec);
   const [name, rest] = spec.split(/:(.*)/s);
   const number = (text) => (Number.isFinite(Number(text)) ? String(Number(text)) : text);
-  const parts = (rest ?? "").split(",").filter(Boolean).map((part) => part.split("="));
+  const parts = (rest ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((part) => part.split("="));
   return `${name}:${parts.map(([key, value]) => `${key}=${number(value)}`).join()}`;
 }
 

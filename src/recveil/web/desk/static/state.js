@@ -67,7 +67,8 @@ export async function act(doing) {
 }
 
 /** change({recipient: {name: "team"}}) */
-export const change = (wanted) => act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
+export const change = (wanted) =>
+  act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
 
 export const work = (kind, more = {}) => act(() => ask("POST", "/api/work", { kind, ...more }));
 export const cancel = (id) => act(() => ask("POST", "/api/work/cancel", { id }));

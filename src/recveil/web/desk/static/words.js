@@ -40,7 +40,8 @@ export function size(bytes) {
   return `${spoken.number(value, value < 10 ? 1 : 0)} ${unit}`;
 }
 
-export const date = (text) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+export const date = (text) =>
+  new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
 
 /** A text of ours by its name, or what the desk said in English where we have none: {text, lang}. */
 export function known(name, otherwise) {
@@ -48,7 +49,11 @@ export function known(name, otherwise) {
 }
 
 /** The name of a message for one of the desk's own phrases: "there are no tags" is there_are_no_tags. */
-export const slug = (text) => text.toLowerCase().replace(/[^a-z]+/g, "_").replace(/^_|_$/g, "");
+export const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z]+/g, "_")
+    .replace(/^_|_$/g, "");
 
 /** The language of lines that come from the desk itself. */
 export const engine = language === "en" ? {} : { lang: "en" };

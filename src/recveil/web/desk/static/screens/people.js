@@ -18,7 +18,8 @@ async function choose(overview, unit) {
 }
 
 function who(overview) {
-  const number = (value, name) => make("div", {}, make("dt", {}, say(name)), make("dd", {}, make("b", {}, count(value))));
+  const number = (value, name) =>
+    make("div", {}, make("dt", {}, say(name)), make("dd", {}, make("b", {}, count(value))));
   const each = overview.rows / Math.max(overview.users, 1);
   const options = overview.units.map(({ unit, sentence, means, possible, why }) => ({
     value: unit,
@@ -36,6 +37,12 @@ function who(overview) {
       overview.sessions && overview.unit !== "session" ? number(overview.sessions, "people.sessions") : null,
     ),
     make("p", { class: "lead" }, say("people.each", { number: count(Math.round(each)) })),
-    part(say("people.protect"), make("p", { class: "lead" }, say("people.protect.lead")), cards("protect.unit", say("people.protect.legend"), options, choices().protect.unit, (unit) => choose(overview, unit))),
+    part(
+      say("people.protect"),
+      make("p", { class: "lead" }, say("people.protect.lead")),
+      cards("protect.unit", say("people.protect.legend"), options, choices().protect.unit, (unit) =>
+        choose(overview, unit),
+      ),
+    ),
   ];
 }

@@ -18,9 +18,20 @@ export function show(root) {
     else chosen.delete(name);
     await change({ publish: { exports: EXPORTS.filter((one) => chosen.has(one)) } });
   };
-  const box = (name) => make("label", { class: "tick wide" }, make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }), make("span", {}, make("b", {}, say(`publish.${name}`)), say(`publish.${name}.about`)));
+  const box = (name) =>
+    make(
+      "label",
+      { class: "tick wide" },
+      make("input", { type: "checkbox", checked: chosen.has(name), onchange: pick(name) }),
+      make("span", {}, make("b", {}, say(`publish.${name}`)), say(`publish.${name}.about`)),
+    );
   root.append(
-    make("fieldset", { class: "ticks field", "data-field": "publish.exports" }, make("legend", {}, say("publish.exports")), ...EXPORTS.map(box)),
+    make(
+      "fieldset",
+      { class: "ticks field", "data-field": "publish.exports" },
+      make("legend", {}, say("publish.exports")),
+      ...EXPORTS.map(box),
+    ),
     make("p", { class: "row" }, publish),
     working,
     done,
@@ -43,10 +54,25 @@ function published(found) {
     make(
       "div",
       { class: "two" },
-      part(say("publish.out"), make("p", { class: "lead" }, say("publish.out.lead", { place: found.place })), files([...found.goes_out, ...(found.exports ?? [])], true)),
+      part(
+        say("publish.out"),
+        make("p", { class: "lead" }, say("publish.out.lead", { place: found.place })),
+        files([...found.goes_out, ...(found.exports ?? [])], true),
+      ),
       part(say("publish.in"), make("p", { class: "lead" }, say("publish.in.lead")), files(found.stays_in, false)),
     ),
-    part(say("publish.keys"), make("p", { class: "lead" }, say("publish.keys.lead")), make("dl", { class: "keys" }, ...Object.entries(verification.keys ?? {}).flatMap(([who, key]) => [make("dt", {}, say(`publish.key.${who}`)), make("dd", {}, make("code", {}, key))]))),
+    part(
+      say("publish.keys"),
+      make("p", { class: "lead" }, say("publish.keys.lead")),
+      make(
+        "dl",
+        { class: "keys" },
+        ...Object.entries(verification.keys ?? {}).flatMap(([who, key]) => [
+          make("dt", {}, say(`publish.key.${who}`)),
+          make("dd", {}, make("code", {}, key)),
+        ]),
+      ),
+    ),
     found.remarks?.length ? part(say("publish.remarks"), ...told(found.remarks)) : null,
   ];
 }
@@ -56,7 +82,13 @@ function files(list, out) {
     const name = file.path.split("/").at(-1);
     const { text, lang } = known(`file.${name.replace(/^.*\.owner$/, "owner").replace(/\W/g, "_")}`, file.what ?? "");
     const link = file.href ? make("a", { href: file.href, download: name }, file.path) : file.path;
-    return make("li", {}, make("code", {}, link), file.bytes != null && make("span", { class: "small" }, ` ${size(file.bytes)}`), text && make("span", { class: "what", lang }, text));
+    return make(
+      "li",
+      {},
+      make("code", {}, link),
+      file.bytes != null && make("span", { class: "small" }, ` ${size(file.bytes)}`),
+      text && make("span", { class: "what", lang }, text),
+    );
   };
   return make("ul", { class: out ? "files out" : "files in" }, ...list.map(entry));
 }

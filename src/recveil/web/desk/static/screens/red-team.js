@@ -36,7 +36,12 @@ export function show(root) {
   });
 }
 
-const attackNow = () => make("p", { class: "row" }, action(say("red.attack"), () => work("red-team"), { class: "main", id: "attack" }));
+const attackNow = () =>
+  make(
+    "p",
+    { class: "row" },
+    action(say("red.attack"), () => work("red-team"), { class: "main", id: "attack" }),
+  );
 
 /** Before the release is made: what it costs, since noise is drawn once and the ledger counts it. */
 function making() {
@@ -60,9 +65,24 @@ function judged(report) {
   return [
     make("p", { class: "verdict" }, summary(report)),
     ...report.criteria.map(criterion),
-    part(say(proved ? "card.promise" : "card.no_promise"), proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say("red.no_promise")), promise && make("p", { class: "small", ...engine }, promise.sentence)),
+    part(
+      say(proved ? "card.promise" : "card.no_promise"),
+      proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say("red.no_promise")),
+      promise && make("p", { class: "small", ...engine }, promise.sentence),
+    ),
     again(),
-    report.not_run.length ? make("details", {}, make("summary", {}, say("red.not_run", { n: report.not_run.length })), make("ul", { class: "bullets" }, ...report.not_run.map((gap) => make("li", engine, `${gap.attack} (${gap.criterion}): ${gap.why}`)))) : null,
+    report.not_run.length
+      ? make(
+          "details",
+          {},
+          make("summary", {}, say("red.not_run", { n: report.not_run.length })),
+          make(
+            "ul",
+            { class: "bullets" },
+            ...report.not_run.map((gap) => make("li", engine, `${gap.attack} (${gap.criterion}): ${gap.why}`)),
+          ),
+        )
+      : null,
   ];
 }
 
@@ -80,7 +100,9 @@ function criterion(one) {
   return part(
     known(`criterion.${name}`, one.criterion).text,
     make("p", { class: "lead" }, known(`criterion.${name}.question`, one.question).text),
-    one.findings.length ? make("ul", { class: "findings" }, ...one.findings.map(finding)) : make("p", { class: "empty" }, say("red.nothing")),
+    one.findings.length
+      ? make("ul", { class: "findings" }, ...one.findings.map(finding))
+      : make("p", { class: "empty" }, say("red.nothing")),
   );
 }
 
@@ -88,7 +110,10 @@ const VERDICTS = { "below the limit": "below", "above the limit": "above" };
 
 function finding(one) {
   const verdict = VERDICTS[one.verdict] ?? "between";
-  const controls = [one.control != null && say("red.control", { share: percent(one.control) }), one.chance != null && say("red.chance", { share: percent(one.chance) })].filter(Boolean);
+  const controls = [
+    one.control != null && say("red.control", { share: percent(one.control) }),
+    one.chance != null && say("red.chance", { share: percent(one.chance) }),
+  ].filter(Boolean);
   return make(
     "li",
     { class: `finding ${verdict}` },
@@ -96,7 +121,12 @@ function finding(one) {
     make("span", { class: `badge ${verdict}` }, say(`red.${verdict}`)),
     make("span", { class: "amount" }, make("b", {}, often(one.value)), " ", make("small", {}, interval(one))),
     bar(one, { limit: one.limit, colour: verdict === "above" ? "s0" : "s1" }),
-    make("span", { class: "says" }, say("red.limit", { limit: percent(one.limit) }), ...controls.map((text) => ` · ${text}`)),
+    make(
+      "span",
+      { class: "says" },
+      say("red.limit", { limit: percent(one.limit) }),
+      ...controls.map((text) => ` · ${text}`),
+    ),
     make("span", { class: "says", ...engine }, one.sentence),
   );
 }
@@ -105,17 +135,27 @@ function finding(one) {
 function again() {
   const { red_team: knowledge } = choices();
   const chosen = new Set(String(knowledge.known).split(",").map(Number));
-  const boxes = KNOWN.map((n) => make("label", { class: "tick" }, make("input", { type: "checkbox", value: n, checked: chosen.has(n) }), String(n)));
+  const boxes = KNOWN.map((n) =>
+    make("label", { class: "tick" }, make("input", { type: "checkbox", value: n, checked: chosen.has(n) }), String(n)),
+  );
   const ratings = ["both", "with", "without"].map((value) => ({ value, title: say(`red.ratings.${value}`) }));
   let wanted = knowledge.ratings;
   const run = async () => {
-    const numbers = boxes.map((box) => box.querySelector("input")).filter((box) => box.checked).map((box) => box.value);
+    const numbers = boxes
+      .map((box) => box.querySelector("input"))
+      .filter((box) => box.checked)
+      .map((box) => box.value);
     if (await change({ red_team: { known: numbers.join(","), ratings: wanted } })) work("red-team", { again: true });
   };
   return part(
     say("red.again"),
     make("p", { class: "lead" }, say("red.again.lead")),
-    make("fieldset", { class: "ticks field", "data-field": "red_team.known" }, make("legend", {}, say("red.again.known")), ...boxes),
+    make(
+      "fieldset",
+      { class: "ticks field", "data-field": "red_team.known" },
+      make("legend", {}, say("red.again.known")),
+      ...boxes,
+    ),
     cards("red_team.ratings", say("red.again.ratings"), ratings, wanted, (value) => {
       wanted = value;
     }),

@@ -26,7 +26,12 @@ function samples() {
     make(
       "li",
       {},
-      make("button", { type: "button", class: "sample", onclick: () => begin(`sample:${name}`) }, make("b", {}, say(`sample.${name}`)), make("span", {}, say(`sample.${name}.about`))),
+      make(
+        "button",
+        { type: "button", class: "sample", onclick: () => begin(`sample:${name}`) },
+        make("b", {}, say(`sample.${name}`)),
+        make("span", {}, say(`sample.${name}.about`)),
+      ),
     );
   const guided = async () => {
     startTour();
@@ -69,20 +74,45 @@ function own() {
     over(false)(event);
     if (event.dataTransfer.files.length) send(event.dataTransfer.files[0]);
   });
-  const path = make("input", { type: "text", id: "path", autocomplete: "off", spellcheck: "false", placeholder: "/home/me/ratings.csv" });
+  const path = make("input", {
+    type: "text",
+    id: "path",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "/home/me/ratings.csv",
+  });
   const use = (event) => {
     event.preventDefault();
     if (path.value.trim()) begin(path.value.trim());
   };
-  const form = make("form", { class: "path field", "data-field": "data.source", onsubmit: use }, make("label", { for: "path" }, say("start.path")), make("div", { class: "row" }, path, make("button", {}, say("start.use"))), make("p", { class: "small" }, say("start.path.hint")));
+  const form = make(
+    "form",
+    { class: "path field", "data-field": "data.source", onsubmit: use },
+    make("label", { for: "path" }, say("start.path")),
+    make("div", { class: "row" }, path, make("button", {}, say("start.use"))),
+    make("p", { class: "small" }, say("start.path.hint")),
+  );
   return part(say("start.own"), make("p", { class: "lead" }, say("start.own.lead")), drop, form);
 }
 
 /** What the file is, and which column plays which part; those who know better choose. */
 function recognised(overview) {
   const { source } = choices().data;
-  if (overview.problem) return [part(say("start.unrecognised"), make("p", { class: "lead" }, say("start.choose")), make("p", { class: "problem", role: "alert", ...engine }, overview.problem), columns(overview, source))];
-  const values = { rows: count(overview.rows), people: count(overview.users), items: count(overview.items), name: source.split("/").at(-1) };
+  if (overview.problem)
+    return [
+      part(
+        say("start.unrecognised"),
+        make("p", { class: "lead" }, say("start.choose")),
+        make("p", { class: "problem", role: "alert", ...engine }, overview.problem),
+        columns(overview, source),
+      ),
+    ];
+  const values = {
+    rows: count(overview.rows),
+    people: count(overview.users),
+    items: count(overview.items),
+    name: source.split("/").at(-1),
+  };
   const says = say(`start.is.${overview.kind}`, values);
   hear(says, true);
   const facts = [
@@ -90,30 +120,59 @@ function recognised(overview) {
     overview.duplicates ? make("p", { class: "small" }, say("start.duplicates", { n: overview.duplicates })) : null,
   ];
   if (!overview.columns?.length) return [part(say("start.recognised"), ...facts)];
-  return [part(say("start.recognised"), ...facts, make("p", { class: "lead" }, say("start.columns")), columns(overview, source))];
+  return [
+    part(
+      say("start.recognised"),
+      ...facts,
+      make("p", { class: "lead" }, say("start.columns")),
+      columns(overview, source),
+    ),
+  ];
 }
 
 function columns(overview, source) {
   const roles = overview.roles ?? ["user", "item", "rating", "time", "tag", "session"];
   const selects = new Map();
-  const found = overview.columns?.length ? overview.columns : overview.names.map((name) => ({ name, role: null, looks: "" }));
+  const found = overview.columns?.length
+    ? overview.columns
+    : overview.names.map((name) => ({ name, role: null, looks: "" }));
   const row = ({ name, role, looks }) => {
-    const options = [NONE, ...roles].map((value) => make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")));
+    const options = [NONE, ...roles].map((value) =>
+      make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")),
+    );
     const select = make("select", { "aria-label": say("start.column", { name }) }, ...options);
     selects.set(name, select);
-    return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, select), make("td", { class: "looks", ...engine }, looks ?? ""));
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, name),
+      make("td", {}, select),
+      make("td", { class: "looks", ...engine }, looks ?? ""),
+    );
   };
   const again = (event) => {
     event.preventDefault();
     const chosen = [...selects].filter(([, select]) => select.value).map(([name, select]) => [select.value, name]);
     begin(source, Object.fromEntries(chosen));
   };
-  const head = ["start.column.name", "start.column.role", "start.column.looks"].map((key) => make("th", { scope: "col" }, say(key)));
+  const head = ["start.column.name", "start.column.role", "start.column.looks"].map((key) =>
+    make("th", { scope: "col" }, say(key)),
+  );
   return make(
     "form",
     { class: "field", "data-field": "data.columns", onsubmit: again },
-    make("div", { class: "scroll" }, make("table", { class: "columns-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...found.map(row)))),
+    make(
+      "div",
+      { class: "scroll" },
+      make(
+        "table",
+        { class: "columns-table" },
+        make("thead", {}, make("tr", {}, ...head)),
+        make("tbody", {}, ...found.map(row)),
+      ),
+    ),
     make("p", { class: "row" }, make("button", overview.problem ? { class: "main" } : {}, say("start.again"))),
-    overview.density != null && make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
+    overview.density != null &&
+      make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
   );
 }

@@ -17,7 +17,12 @@ export function show(root) {
   const working = make("ul", { class: "jobs" });
   const solved = make("div");
   const solve = action(say("use.solve"), begin, { class: "main", id: "solve" });
-  const offer = make("div", {}, make("p", { class: "row" }, solve), make("p", { class: "small" }, say("use.solve.hint")));
+  const offer = make(
+    "div",
+    {},
+    make("p", { class: "row" }, solve),
+    make("p", { class: "small" }, say("use.solve.hint")),
+  );
   const unsolved = make("p", { class: "banner", role: "note", hidden: true }, say("use.unsolvable"));
   let overview = null;
   root.append(wishes, offer, unsolved, working, solved);
@@ -26,7 +31,9 @@ export function show(root) {
     offer.hidden = !wish?.solvable;
     unsolved.hidden = !wish || wish.solvable;
     solve.disabled = busy("solve").length > 0;
-    jobList(working, busy("solve"), (one) => say("use.solving", { what: known(`mechanism.${one.title}`, one.title).text }));
+    jobList(working, busy("solve"), (one) =>
+      say("use.solving", { what: known(`mechanism.${one.title}`, one.title).text }),
+    );
   };
   onResult("overview", (found) => {
     overview = found;
@@ -43,15 +50,28 @@ export function show(root) {
 /** A twin has as many people as the field says, also where nobody touched it. */
 async function begin() {
   const { use } = choices();
-  const size = use.on === "twin" && !use.people ? { use: { people: Number(document.getElementById("field-use-people").value) } } : null;
+  const size =
+    use.on === "twin" && !use.people
+      ? { use: { people: Number(document.getElementById("field-use-people").value) } }
+      : null;
   if (!size || (await change(size))) work("solve");
 }
 
 function wanted(overview) {
   const { use } = choices();
-  const uses = overview.uses.map(({ what, possible, why }) => ({ value: what, title: say(`use.${what}`), about: say(`use.${what}.about`), why: possible ? "" : why }));
+  const uses = overview.uses.map(({ what, possible, why }) => ({
+    value: what,
+    title: say(`use.${what}`),
+    about: say(`use.${what}.about`),
+    why: possible ? "" : why,
+  }));
   const places = WHERE.map((value) => ({ value, title: say(`use.on.${value}`), about: say(`use.on.${value}.about`) }));
-  const size = make("div", { class: "pair", id: "twin-size", hidden: use.on !== "twin" }, number("people", use.people || (choices().data.source.startsWith("sample:") ? overview.users : PEOPLE)), number("items", use.items));
+  const size = make(
+    "div",
+    { class: "pair", id: "twin-size", hidden: use.on !== "twin" },
+    number("people", use.people || (choices().data.source.startsWith("sample:") ? overview.users : PEOPLE)),
+    number("items", use.items),
+  );
   const move = (on) => {
     size.hidden = on !== "twin";
     change({ use: { on } });
@@ -59,7 +79,12 @@ function wanted(overview) {
   return [
     cards("use.what", say("use.legend"), uses, use.what, (what) => change({ use: { what } })),
     part(say("use.how_much"), slider(use.keep)),
-    part(say("use.on"), make("p", { class: "lead" }, say("use.on.lead")), cards("use.on", say("use.on.legend"), places, use.on, move), size),
+    part(
+      say("use.on"),
+      make("p", { class: "lead" }, say("use.on.lead")),
+      cards("use.on", say("use.on.legend"), places, use.on, move),
+      size,
+    ),
   ];
 }
 
@@ -69,7 +94,14 @@ function slider(keep) {
     shown.textContent = say("use.keep.says", { share: percent(value) });
     input.setAttribute("aria-valuetext", shown.textContent);
   };
-  const input = make("input", { type: "range", min: 0.3, max: 0.95, step: 0.05, oninput: () => says(Number(input.value)), onchange: () => change({ use: { keep: Number(input.value) } }) });
+  const input = make("input", {
+    type: "range",
+    min: 0.3,
+    max: 0.95,
+    step: 0.05,
+    oninput: () => says(Number(input.value)),
+    onchange: () => change({ use: { keep: Number(input.value) } }),
+  });
   input.value = keep;
   const made = field("use.keep", say("use.keep"), input);
   made.append(shown);
@@ -78,13 +110,22 @@ function slider(keep) {
 }
 
 function number(key, value) {
-  const input = make("input", { type: "number", min: 0, step: 1, inputmode: "numeric", value, onchange: () => change({ use: { [key]: Number(input.value) } }) });
+  const input = make("input", {
+    type: "number",
+    min: 0,
+    step: 1,
+    inputmode: "numeric",
+    value,
+    onchange: () => change({ use: { [key]: Number(input.value) } }),
+  });
   return field(`use.${key}`, say(`use.${key}`), input, say(`use.${key}.hint`));
 }
 
 function answers(found) {
   const cardsFound = found.found.map((one) => answer(one));
-  const failed = found.failed.map((one) => make("li", {}, make("b", {}, one.mechanism), " ", make("span", engine, one.line)));
+  const failed = found.failed.map((one) =>
+    make("li", {}, make("b", {}, one.mechanism), " ", make("span", engine, one.line)),
+  );
   return [
     part(say("use.found"), ...(cardsFound.length ? cardsFound : [make("p", {}, say("use.nothing"))])),
     failed.length ? part(say("use.failed"), make("ul", { class: "bullets" }, ...failed)) : null,
@@ -98,19 +139,30 @@ function inWords(one) {
   const value = parameterOf(one.spec, one.parameter);
   const at = held.findIndex((point) => point.at === value);
   if (at < 0) return one.words;
-  const keeps = say("use.keeps", { parameter: one.parameter, value: String(value), share: percent(held[at].lift.value) });
+  const keeps = say("use.keeps", {
+    parameter: one.parameter,
+    value: String(value),
+    share: percent(held[at].lift.value),
+  });
   const [next, first] = [held[at - 1], held.find((point) => point.at === 1)];
   const other = first && first.at !== value ? first : next;
-  return other ? `${keeps} ${say(held.indexOf(other) < at ? "use.stronger" : "use.weaker", { value: String(other.at), share: percent(other.lift.value) })}` : keeps;
+  return other
+    ? `${keeps} ${say(held.indexOf(other) < at ? "use.stronger" : "use.weaker", { value: String(other.at), share: percent(other.lift.value) })}`
+    : keeps;
 }
 
 function answer(one) {
   const epsilon = parameterOf(one.spec, "epsilon");
   const add = async () => {
     const { specs } = choices().candidates;
-    if (await change({ candidates: { specs: specs.includes(one.spec) ? specs : [...specs, one.spec] } })) place.textContent = say("use.added");
+    if (await change({ candidates: { specs: specs.includes(one.spec) ? specs : [...specs, one.spec] } }))
+      place.textContent = say("use.added");
   };
-  const place = make("span", { class: "small", role: "status" }, choices().candidates.specs.includes(one.spec) ? say("use.added") : "");
+  const place = make(
+    "span",
+    { class: "small", role: "status" },
+    choices().candidates.specs.includes(one.spec) ? say("use.added") : "",
+  );
   return make(
     "article",
     { class: "panel" },
@@ -118,7 +170,13 @@ function answer(one) {
     make("p", { class: "big" }, inWords(one)),
     strengths(one),
     epsilon == null ? null : odds(epsilon, choices().protect.unit),
-    make("details", {}, make("summary", {}, say("use.lines")), ...told(one.lines ?? []), make("p", { class: "small", ...engine }, one.measured_on ?? "")),
+    make(
+      "details",
+      {},
+      make("summary", {}, say("use.lines")),
+      ...told(one.lines ?? []),
+      make("p", { class: "small", ...engine }, one.measured_on ?? ""),
+    ),
     make("p", { class: "row" }, action(say("use.add"), add), place),
   );
 }
