@@ -1,4 +1,4 @@
-/** How many people are found by somebody who knows 1, 2, 4, ... things of theirs: the exposure curve, and of releases. */
+/** How many people are found by somebody who knows 1, 2, 4, ... things of theirs, in the data and in releases. */
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";

@@ -1,4 +1,4 @@
-/** Privacy against use: one mark a candidate, which can be clicked and reached by keyboard; the better, the more up and left. */
+/** Privacy against use: a mark for each candidate, to click or to reach by keyboard; up and left is better. */
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers } from "./picture.js";

@@ -1,4 +1,4 @@
-/** What all pictures share: drawn to the width they have, so that their letters keep their size; a table beside each. */
+/** What all pictures share: drawn to the width they have, so that letters keep their size; a table beside each. */
 
 import { make } from "/shared/dom.js";
 import { say } from "./words.js";

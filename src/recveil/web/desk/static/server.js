@@ -1,4 +1,4 @@
-/** Requests to the desk on this machine; what goes wrong is a Problem with a sentence and the field that it concerns. */
+/** Requests to the desk on this machine; what goes wrong is a Problem with a sentence and the field it concerns. */
 
 import { say } from "./words.js";
 

@@ -1,4 +1,4 @@
-/** Publish: what goes out and what stays in, each file by name; the bundle is checked as its receiver would check it. */
+/** Publish: what goes out and what stays in, file by file; the bundle is checked as its receiver would check it. */
 
 import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";

@@ -1,4 +1,4 @@
-/** Red team: the release is made, then attacked; three questions, each with what was found, its limit and its control. */
+/** Red team: the release is made, then attacked; three questions, each finding with its limit and its control. */
 
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";

@@ -1,4 +1,4 @@
-/** What must still work: the use and how much of it; the settings that keep it are then solved for, and told in words. */
+/** What must still work: the use and how much of it; the settings that keep it are solved for and told in words. */
 
 import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
@@ -133,8 +133,12 @@ function answers(found) {
   ];
 }
 
+/** Whether the tries are values of one parameter with what each keeps. */
+const drawable = (one) => Boolean(one.parameter && one.curve?.some((point) => point.lift));
+
 /** "With epsilon 2.6, 70% is kept; with stronger protection (1) it would be 58%." */
 function inWords(one) {
+  if (!drawable(one)) return one.words;
   const held = tries(one).filter((point) => point.lift);
   const value = parameterOf(one.spec, one.parameter);
   const at = held.findIndex((point) => point.at === value);
@@ -146,9 +150,9 @@ function inWords(one) {
   });
   const [next, first] = [held[at - 1], held.find((point) => point.at === 1)];
   const other = first && first.at !== value ? first : next;
-  return other
-    ? `${keeps} ${say(held.indexOf(other) < at ? "use.stronger" : "use.weaker", { value: String(other.at), share: percent(other.lift.value) })}`
-    : keeps;
+  if (!other) return keeps;
+  const than = held.indexOf(other) < at ? "use.stronger" : "use.weaker";
+  return `${keeps} ${say(than, { value: String(other.at), share: percent(other.lift.value) })}`;
 }
 
 function answer(one) {
@@ -168,7 +172,7 @@ function answer(one) {
     { class: "panel" },
     make("h3", {}, known(`mechanism.${one.mechanism}`, one.mechanism).text, make("small", {}, shortSpec(one.spec))),
     make("p", { class: "big" }, inWords(one)),
-    strengths(one),
+    drawable(one) && strengths(one),
     epsilon == null ? null : odds(epsilon, choices().protect.unit),
     make(
       "details",
