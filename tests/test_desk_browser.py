@@ -117,7 +117,7 @@ def test_from_an_odd_file_to_a_signed_bundle(browser: Any, tmp_path: Path) -> No
         upload(owner, odd_file(tmp_path))
         owner.wait("#found .problem", PATIENCE)  # which column is what cannot be told
         for row, role in enumerate(("user", "item", "rating"), 1):
-            assert owner.text(f"#found tr:nth-child({row}) th") == ODD[row - 1]
+            assert owner.text(f"#found tbody tr:nth-child({row}) th") == ODD[row - 1]
             owner.select(f"#found tbody tr:nth-child({row}) select", role)
         owner.click("#found form button")
         owner.wait("#found .big", PATIENCE)
