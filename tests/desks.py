@@ -19,12 +19,11 @@ PATIENCE = 240.0  # seconds: machines are shared
 class RunningDesk:
     """The command, started on a folder; `client` asks as the page does, with cookie and Origin."""
 
-    def __init__(self, folder: Path, *arguments: str, file_limit: int | None = None) -> None:
-        """`file_limit`: no file may grow beyond so many bytes, as on a disk that is full."""
+    def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "recveil", "desk", *arguments, "--project", str(folder)]
         self.process = subprocess.Popen(
-            [*(["prlimit", f"--fsize={file_limit}"] if file_limit else []), *command, "--no-browser", "--json"],
+            [*command, "--no-browser", "--json"],
             stdout=subprocess.PIPE,
             text=True,
         )

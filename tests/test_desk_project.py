@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -260,6 +261,25 @@ def test_on_a_full_disk_a_bundle_is_not_there_at_all(crew: Crew) -> None:
     crew.close()
     _ask(crew, "bundle")
     _until(crew, lambda: crew.desk.state(job) == DONE)
+
+
+def test_on_a_full_disk_no_half_of_an_upload_is_kept(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+    from recveil.web.desk.uploads import NoSpaceError, TooLargeError, keep
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"user,item\n" * 1000
+
+    project = open_project(tmp_path)
+    with _full_disk(50_000), pytest.raises(NoSpaceError, match="cannot be kept: File too large") as refused:
+        asyncio.run(keep(project, "large.csv", None, chunks()))
+    assert refused.value.field == "data.source"
+    assert list((project.folder / "uploads").iterdir()) == []
+    with pytest.raises(TooLargeError, match="give its path instead"):
+        asyncio.run(keep(project, "large.csv", 6_000_000_000, chunks()))
+    assert asyncio.run(keep(project, "large.csv", None, chunks())) == ("uploads/large.csv", 200_000)
+    assert asyncio.run(keep(project, "large.csv", None, chunks()))[0] == "uploads/large-2.csv"
 
 
 def _alive(pid: int | None) -> bool:

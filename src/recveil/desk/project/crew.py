@@ -15,6 +15,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import RLock
 
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import ONCE, RUNNING, WAITING, Desk, Job
@@ -39,24 +40,31 @@ class Crew:
         self.desk = Desk(self.project)
         self._at: dict[str, subprocess.Popen[bytes]] = {}
         self._idle: list[subprocess.Popen[bytes]] = []
+        self._one_at_a_time = RLock()  # the server's loop and its requests both look after it
         self.trouble = ""  # what keeps the crew from working, such as a full disk
         for one in self.desk.jobs():  # an earlier desk's: whatever ended it was not the fault of the job
             if one.begun and one.kind not in ONCE and self.desk.state(one.id) == WAITING:
                 self.desk.save(replace(one, begun=0))
 
+    @property
+    def busy(self) -> bool:
+        return bool(self._at)
+
     def prepare(self) -> None:
         """Have a worker ready, so that the next job does not wait for libraries."""
-        self._idle = [worker for worker in self._idle if worker.poll() is None]
-        if not self._idle:
-            self._idle.append(_start(self.project.folder))
+        with self._one_at_a_time:
+            self._idle = [worker for worker in self._idle if worker.poll() is None]
+            if not self._idle:
+                self._idle.append(_start(self.project.folder))
 
     def tick(self) -> None:
         """Look after everything once: the dead, the greedy, and those who wait. Called a few times a second."""
-        try:
-            self._look()
-            self.trouble = ""
-        except (RecveilError, OSError) as why:
-            self.trouble = str(why)
+        with self._one_at_a_time:
+            try:
+                self._look()
+                self.trouble = ""
+            except (RecveilError, OSError) as why:
+                self.trouble = str(why)
 
     def _look(self) -> None:
         self._reap()
@@ -76,16 +84,18 @@ class Crew:
 
     def cancel(self, mark: str) -> None:
         """Call a job off; what it had measured stays in the cache."""
-        if self.desk.state(mark) in (WAITING, RUNNING):
-            self.desk.cancel(mark)
-            self._stop(mark)
+        with self._one_at_a_time:
+            if self.desk.state(mark) in (WAITING, RUNNING):
+                self.desk.cancel(mark)
+                self._stop(mark)
 
     def close(self) -> None:
         """Stop the workers of this crew; their jobs wait for the next desk."""
-        for mark in list(self._at):
-            self._stop(mark)
-        while self._idle:
-            _end(self._idle.pop())
+        with self._one_at_a_time:
+            for mark in list(self._at):
+                self._stop(mark)
+            while self._idle:
+                _end(self._idle.pop())
 
     def _state(self, one: Job) -> str | None:
         return RUNNING if one.id in self._at else self.desk.state(one.id)

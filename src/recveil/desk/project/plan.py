@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from recveil.desk.project.bundles import bundle_place, decided
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.jobs import DONE, Desk, Job, job
-from recveil.desk.project.publishing import bundle_place, decided
+from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
 from recveil.mechanisms.spec import parse, text
@@ -58,8 +59,6 @@ def _exposure(desk: Desk, choices: Choices) -> list[Job]:
 
 
 def _solve(desk: Desk, choices: Choices) -> list[Job]:
-    from recveil.desk.project.stages import solvable
-
     known = overview_of(desk, choices)
     if known is None:
         raise ChoiceError("data.source", "the data were not looked at yet")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from recveil.desk.cache import digest
+from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk, Job
 from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job, overview_of
-from recveil.desk.project.publishing import bundle_place, decided, published_place
 from recveil.desk.recipients import built_in
 from recveil.errors import RecveilError
 
@@ -54,7 +55,7 @@ def _results(desk: Desk, known: dict[str, list[Job]], bundle: str | None) -> dic
     published = published_place(desk.project, bundle) if bundle else None
     return found | {
         "bundle": bundle,
-        "sheet": _tag([p for p in (sheet, claims) if p]),
+        "sheet": digest(b"".join(p.read_bytes() for p in (sheet, claims) if p and p.exists())) if place else None,
         "published": _tag([published / "bundle" / "claims.jsonl"] if published else []),
     }
 

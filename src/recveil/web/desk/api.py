@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
-from recveil.desk.project import views
+from recveil.desk.project import frontier, views
+from recveil.desk.project.deciding import sign_decision
 from recveil.desk.project.plan import settled, standing_bundle
-from recveil.desk.project.publishing import sign_decision
 from recveil.web.desk.office import Office
 from recveil.web.desk.uploads import keep
 
@@ -171,7 +171,7 @@ def _shown(path: str, view: Callable[[Any], Any], page: bool = False) -> None:
 for _path, _view in (
     ("/overview", views.overview),
     ("/solve", views.solved),
-    ("/candidates", views.candidates),
+    ("/candidates", frontier.candidates),
     ("/bundle", views.bundle),
     ("/red-team", views.red_team),
     ("/sheet", views.sheet),
@@ -179,5 +179,5 @@ for _path, _view in (
     ("/watch", views.watch),
 ):
     _shown(_path, _view)
-for _path, _view in (("/candidates/report", views.report_page), ("/sheet/page", views.sheet_page)):
+for _path, _view in (("/candidates/report", frontier.report_page), ("/sheet/page", views.sheet_page)):
     _shown(_path, _view, page=True)

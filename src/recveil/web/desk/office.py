@@ -106,8 +106,9 @@ class Office:
 
     def _tick(self) -> None:
         self.crew.tick()
-        with suppress(OSError):
-            self.crew.prepare()
+        if not self.crew.busy:  # while somebody works, a second set of libraries would only be in the way
+            with suppress(OSError):
+                self.crew.prepare()
 
     def _signature(self) -> Any:
         """What changes when something did: the names and dates of files; while work is under way, the time."""
