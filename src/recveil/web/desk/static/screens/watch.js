@@ -4,6 +4,7 @@ import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
+import { shortSpec } from "../specs.js";
 import { busy, jobs, watch, work } from "../state.js";
 import { date, known, plain, say } from "../words.js";
 
@@ -47,6 +48,9 @@ function look(found) {
           ...told(found.budgets ?? []),
           sum(found),
         )
+      : null,
+    found.bundles?.length
+      ? part(say("watch.bundles"), make("ul", { class: "bullets" }, ...found.bundles.map(bundle)))
       : null,
     part(say("watch.expires"), ends(found.expires)),
     found.claims.length
@@ -92,6 +96,17 @@ function table(releases) {
       make("thead", {}, make("tr", {}, ...head)),
       make("tbody", {}, ...releases.map(row)),
     ),
+  );
+}
+
+/** A bundle that this project made, and what became of it. */
+function bundle(one) {
+  const became = one.published ? "published" : one.decision || "undecided";
+  return make(
+    "li",
+    {},
+    make("code", {}, one.name),
+    ` ${shortSpec(one.spec)}: ${say(`watch.${one.seeded ? "seeded" : became}`)}`,
   );
 }
 
