@@ -138,7 +138,7 @@ def test_from_the_sample_to_a_signed_bundle(browser: Any, tmp_path: Path) -> Non
         owner = Chromium(browser, desk, locale="en-GB")
         owner.open("start")
         owner.click("#take-tour")
-        owner.wait("#tour:not([hidden]) h2", PATIENCE)
+        owner.wait("#tour:not([hidden]) .named", PATIENCE)
         owner.wait("#found .big", PATIENCE)
         walk(owner, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"))
         assert owner.number("#tour:not([hidden])") == 1

@@ -164,7 +164,7 @@ function tour() {
     document.querySelector("h1").focus();
   };
   place.replaceChildren(
-    make("h2", {}, say("tour.title", { step: here + 1, of: pages.length })),
+    make("p", { class: "named" }, say("tour.title", { step: here + 1, of: pages.length })),
     make("p", {}, say(page === "start" ? "tour.start_page" : `tour.${page}`)),
     make("p", { class: "row" }, make("button", { type: "button", class: "quiet", onclick: end }, say("tour.end"))),
   );
