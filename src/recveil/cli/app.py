@@ -27,6 +27,7 @@ from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.serve import VARIABLES, serve
+from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
@@ -62,6 +63,7 @@ app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:

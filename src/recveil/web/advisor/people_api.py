@@ -152,7 +152,7 @@ async def join(request: Request, response: Response) -> Any:
             response.status_code = 200
             return {"token": cookie, "created": store.iso(person.created)}
     studio = studio_of(request)
-    studio.accounts.spend(network_of(request.scope))
+    await studio.admit(network_of(request.scope))
     token = new_token()
     made = await studio.write(Join(digest(token)))
     if browser:

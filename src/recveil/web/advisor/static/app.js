@@ -8,7 +8,7 @@ import { publicTable } from "./profiles.js";
 import { showPromise } from "./promise.js";
 import { mostLiked, publicModel, similar } from "./recommend.js";
 import * as server from "./server.js";
-import { count } from "./words.js";
+import { say as text } from "./words.js";
 
 const AUTO = "recveil-auto"; // in this browser's storage: follow the strategy without asking
 const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
@@ -36,8 +36,8 @@ function show() {
   find("found").textContent = !state.titles.size
     ? ""
     : words.length
-      ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
-      : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
+      ? text("found.some", { some: matches.length, all: state.titles.size })
+      : text("found.all", { titles: state.titles.size, people: table.people });
   showPromise(find("promise"), table, state.model);
   for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
   find("auto").checked = state.auto;
@@ -69,7 +69,7 @@ async function attempt(act) {
     await act();
   } catch (problem) {
     if (!(problem instanceof server.Problem)) throw problem;
-    say(problem.message, problem.passing ? "Try again" : null, () => attempt(act), true);
+    say(problem.message, problem.passing ? text("again") : null, () => attempt(act), true);
     if (problem.status === 401) await refresh();
     else show();
   }
@@ -97,19 +97,17 @@ async function recommend() {
   let fresh;
   if (state.model.recommend === "neighbours" && server.hasAccount() && clicked.size) {
     fresh = await server.recommendations(FEW);
-    find("basis").textContent = "From people whose taste is near to yours. It changes as you click.";
+    find("basis").textContent = text("basis.neighbours");
   } else {
     const near = similar(state.model, state.clicks, FEW);
     fresh = [...near, ...mostLiked(table.profiles, new Set([...near, ...clicked]), FEW - near.length)];
-    find("basis").textContent = near.length
-      ? "Like what you like, found on this device. It changes as you click."
-      : "What most people like. It becomes yours as you click.";
+    find("basis").textContent = text(near.length ? "basis.model" : "basis.popular");
   }
   const next = fresh.filter((item) => !clicked.has(item));
   state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
   state.recommended.push(...next);
   const none = state.recommended.every((item) => clicked.has(item));
-  if (none) find("basis").textContent = "There is nothing left to recommend.";
+  if (none) find("basis").textContent = text("basis.none");
   show();
 }
 
@@ -121,11 +119,11 @@ addEventListener("advised-click", ({ detail: { item, sign } }) => {
     const done = await server.click(item, sign, key);
     state.clicks = [...state.clicks.filter((click) => click.item !== item), done];
     show();
-    say(`Saved: you ${sign} ${titleOf(item)}.`, "Undo", () => undo(item));
+    say(text(`${sign}.saved`, { title: titleOf(item) }), text("undo"), () => undo(item));
     await recommend();
   });
 });
-addEventListener("advised-cancel", () => say("Cancelled. Nothing was sent."));
+addEventListener("advised-cancel", () => say(text("cancelled")));
 addEventListener("advised-undo", ({ detail: { item } }) => undo(item));
 
 const undo = (item) =>
@@ -133,7 +131,7 @@ const undo = (item) =>
     await server.undo(item);
     state.clicks = state.clicks.filter((click) => click.item !== item);
     show();
-    say(`Undone: ${titleOf(item)} is as if you never clicked on it.`);
+    say(text("undone", { title: titleOf(item) }));
     await recommend();
   });
 
@@ -157,7 +155,7 @@ find("strategy").addEventListener("change", ({ target }) =>
     await server.setStrategy(target.value || null);
     state.strategy = target.value;
     show();
-    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
+    say(text(`strategy.now.${state.strategy || "none"}`));
   }),
 );
 find("auto").addEventListener("change", ({ target }) => {
@@ -181,7 +179,7 @@ find("erasing").addEventListener("close", ({ target }) => {
     localStorage.removeItem(AUTO);
     Object.assign(state, { auto: false, recommended: [] });
     await refresh();
-    say("All that was yours is erased.");
+    say(text("erased"));
     find("you").focus();
   });
 });
