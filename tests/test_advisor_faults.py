@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -76,6 +77,9 @@ class Person:
             self.told.add(item)
         return status
 
+    def close(self) -> None:
+        self.client.close()
+
     def there(self) -> list[str]:
         return [row["item"] for row in self.client.get(f"{ME}/clicks").json()["clicks"]]
 
@@ -93,7 +97,11 @@ def exact(engine: Any) -> None:
 
 
 def full_and_free_again(url: str, place: Path) -> None:
-    her = Person(url)
+    with closing(Person(url)) as her:
+        _full_and_free_again(her, place)
+
+
+def _full_and_free_again(her: Person, place: Path) -> None:
     items = [key for key, _ in STOCK.items]
     assert her.click(items[0]) == 201
     filler = fill(place)
@@ -179,5 +187,6 @@ def test_the_database_dies_in_a_load_and_comes_back(postgresql: Any) -> None:
         assert statuses <= {200, 201, 503} and 503 in statuses
         for her in people:
             there = her.there()
+            her.close()
             assert len(there) == len(set(there)) == 120 and set(there) == her.told
     exact(engine)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import shutil
 import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int
             f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
         (folder / "nginx.conf").write_text(
-            f"daemon off; pid {folder}/pid; error_log {folder}/error.log;"
+            f"daemon off; user {getpass.getuser()}; pid {folder}/pid; error_log {folder}/error.log;"
             f"events {{ worker_connections 256; }} http {{ {paths} {site} }}"
         )
         with subprocess.Popen(
@@ -64,50 +66,51 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int
             nginx.terminate()
 
 
-def client(proxied: tuple[int, int, Path], address: str = "127.0.0.1", **headers: str) -> Any:
-    """Someone who asks from an address of this machine, and holds the proxy to its certificate."""
-    secure, _, folder = proxied
-    trust = ssl.create_default_context(cafile=str(folder / "cert.pem"))
-    return httpx.Client(
-        transport=httpx.HTTPTransport(verify=trust, local_address=address),
-        base_url=f"https://127.0.0.1:{secure}",
-        headers={"Host": SITE, **headers},
-        timeout=20,
-    )
+@dataclass(frozen=True)
+class Someone:
+    """Who asks from an address of this machine, and holds the proxy to its certificate."""
 
+    proxied: tuple[int, int, Path]
+    address: str
+    headers: dict[str, str] = field(default_factory=dict)
 
-def ask(who: Any, method: str, path: str, **options: Any) -> Any:
-    return who.request(method, path, extensions={"sni_hostname": SITE}, **options)
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, content: bytes | None = None) -> Any:
+        secure, _, folder = self.proxied
+        trust = ssl.create_default_context(cafile=str(folder / "cert.pem"))
+        way = httpx.HTTPTransport(verify=trust, local_address=self.address)
+        with httpx.Client(transport=way, base_url=f"https://127.0.0.1:{secure}", timeout=20) as client:
+            told = {"Host": SITE, **self.headers, **(headers or {})}
+            return client.request(method, path, headers=told, content=content, extensions={"sni_hostname": SITE})
 
 
 def test_https_is_told_to_browsers_and_cookies_are_held_to_it(proxied: tuple[int, int, Path]) -> None:
-    her = client(proxied, "127.0.0.9")
-    ready = ask(her, "GET", f"{API}/ready")
+    her = Someone(proxied, "127.0.0.9")
+    ready = her.ask("GET", f"{API}/ready")
     assert ready.status_code == 200 and ready.headers["strict-transport-security"] == "max-age=31536000"
     assert "default-src 'none'" in ready.headers["content-security-policy"]
     browser = {"X-Recveil-Request": "1", "Origin": f"https://{SITE}"}
-    joined = ask(her, "POST", f"{API}/people", headers=browser)
+    joined = her.ask("POST", f"{API}/people", headers=browser)
     assert joined.status_code == 201
     cookie = joined.headers["set-cookie"]
     assert cookie.startswith("__Host-recveil=") and "Secure" in cookie and "HttpOnly" in cookie
     _, plain, _ = proxied
     moved = httpx.get(f"http://127.0.0.1:{plain}/", headers={"Host": SITE})
     assert (moved.status_code, moved.headers["location"]) == (301, f"https://{SITE}/")
-    assert ask(client(proxied, "127.0.0.9", Host="other.example"), "GET", f"{API}/health").status_code == 421
+    assert Someone(proxied, "127.0.0.9", {"Host": "other.example"}).ask("GET", f"{API}/health").status_code == 421
 
 
 def test_limits_are_those_of_who_asks_and_not_of_the_proxy(proxied: tuple[int, int, Path]) -> None:
-    first = client(proxied, "127.0.0.2")
-    assert [ask(first, "POST", f"{API}/people").status_code for _ in range(3)] == [201, 201, 429]
-    liar = client(proxied, "127.0.0.2", **{"X-Forwarded-For": "198.51.100.7"})  # the proxy says who it really was
-    assert ask(liar, "POST", f"{API}/people").status_code == 429
-    assert ask(client(proxied, "127.0.0.3"), "POST", f"{API}/people").status_code == 201
+    first = Someone(proxied, "127.0.0.2")
+    assert [first.ask("POST", f"{API}/people").status_code for _ in range(3)] == [201, 201, 429]
+    liar = Someone(proxied, "127.0.0.2", {"X-Forwarded-For": "198.51.100.7"})  # the proxy says who it really was
+    assert liar.ask("POST", f"{API}/people").status_code == 429
+    assert Someone(proxied, "127.0.0.3").ask("POST", f"{API}/people").status_code == 201
 
 
 def test_what_is_too_large_ends_at_the_proxy_or_behind_it(proxied: tuple[int, int, Path]) -> None:
-    her = client(proxied, "127.0.0.4")
-    assert ask(her, "GET", f"{API}/health", headers={"X-Long": "x" * 40_000}).status_code in (400, 431)
-    assert ask(her, "PUT", f"{API}/people/me/strategy", content=b"x" * 20_000).status_code in (401, 413)
-    assert ask(her, "PUT", f"{API}/items", content=b"x" * (9 << 20)).status_code == 413
+    her = Someone(proxied, "127.0.0.4")
+    assert her.ask("GET", f"{API}/health", headers={"X-Long": "x" * 40_000}).status_code in (400, 431)
+    assert her.ask("PUT", f"{API}/people/me/strategy", content=b"x" * 20_000).status_code in (401, 413)
+    assert her.ask("PUT", f"{API}/items", content=b"x" * (9 << 20)).status_code == 413
     log = (proxied[2] / "error.log").read_text()
     assert "clicks/" not in log
