@@ -162,7 +162,7 @@ def test_the_same_copies_read_exact_neighbours_unless_these_are_hardened(
     assert hardened is not None and unhardened is not None
     shown: dict[str, tuple[int, int] | None] = dict.fromkeys(unhardened.keys, (9, 9))
 
-    def found(model: recommending.Model, least: int) -> list[float]:
+    def found(model: recommending.Neighbourhoods, least: int) -> list[float]:
         pairs = zip(world.known, world.rest, strict=True)
         lists = [(recommend(model, dict.fromkeys(mine, 1), shown, len(rest), least)[0], rest) for mine, rest in pairs]
         return [len(rest & set(listed)) / len(rest) for listed, rest in lists]

@@ -95,6 +95,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
+    "desk.clicks": "the request behind recveil clicks",
     "desk.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
@@ -194,6 +195,13 @@ def test_imports_point_one_way(module: str) -> None:
     assert outside <= ALLOWED[here], f"{module} imports {sorted(outside - ALLOWED[here])}"
 
 
+def test_the_browser_desk_calls_the_desk_and_nothing_else() -> None:
+    """What a page can do, a command can do: web/desk has no way of its own to a mechanism, an attack or a report."""
+    for module in (m for m in MODULES if m.startswith("web.desk")):
+        wrong = {t for t in GRAPH[module] if not t.startswith(("desk.", "web.desk", "web.messages", "web.headers"))}
+        assert wrong <= {"errors", "recveil", ""}, f"{module} imports {sorted(wrong)}"
+
+
 @pytest.mark.parametrize("room", sorted(NEVER_REACH))
 def test_no_chain_of_imports_leads_where_a_room_must_not_look(room: str) -> None:
     for module in (m for m in MODULES if room_of(m) == room):
@@ -276,3 +284,17 @@ def test_the_project_names_no_place_on_a_disk() -> None:
         if path.suffix in (".md", ".py", ".toml", ".html", ".js", "") and path.is_file():
             text = path.read_text(encoding="utf-8")
             assert str(PROJECT) not in text, name
+
+
+def test_a_noun_of_the_house_stands_for_one_thing() -> None:
+    nouns = {"Table", "Plan", "Place", "Source", "Catalogue", "Model", "Release", "Bundle", "Engine", "Input", "Trial"}
+    found: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            bound = [node.name] if isinstance(node, ast.ClassDef) else []
+            if isinstance(node, ast.Assign):
+                bound = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            for name in nouns & set(bound):
+                found.setdefault(name, []).append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+    assert found["Model"] == ["recommenders.ranker"]

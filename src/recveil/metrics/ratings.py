@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
 from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.metrics.remembering import remembered
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
 from recveil.recommenders.rater import Rater, feasible
@@ -32,13 +32,7 @@ def mae(sizes: Floats, count: Floats) -> float:
 
 def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JUDGES) -> list[Measurement]:
     """RMSE and MAE of each rater, trained on the release and on the real data, in both with the test people's query."""
-    query, result = trial.query, trial.result
-    if query is None or result is None or not len(result):
-        raise LeftOutError(NO_TEST_PEOPLE)
-    if any(part.rating is None for part in (trial.train, query, result)):
-        raise LeftOutError("the data have no ratings")
-    if trial.released.rating is None:
-        raise LeftOutError("the release has no ratings, so none can be learned")
+    query, result = rated_people(trial)
     raters = able(raters, trial)
     people, user = np.unique(result.user, return_inverse=True)
     count = np.bincount(user)
@@ -52,13 +46,25 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
     return found
 
 
+def rated_people(trial: Trial) -> tuple[Interactions, Interactions]:
+    """What test people rated before and after, where the release has ratings too."""
+    query, result = trial.query, trial.result
+    if query is None or result is None or not len(result):
+        raise LeftOutError(NO_TEST_PEOPLE)
+    if any(part.rating is None for part in (trial.train, query, result)):
+        raise LeftOutError("the data have no ratings")
+    if trial.released.rating is None:
+        raise LeftOutError("the release has no ratings, so none can be learned")
+    return query, result
+
+
 def able(raters: Sequence[Rater], trial: Trial) -> tuple[Rater, ...]:
     """The raters that can be fitted to both the release and the real data, with the test people, within memory."""
     both = [join(data, trial.query)[0] for data in (trial.released, trial.train) if trial.query is not None]
     return tuple(r for r in raters if feasible(r, *both))
 
 
-@lru_cache(maxsize=32)
+@remembered
 def errors(
     raters: tuple[Rater, ...], data: Interactions, query: Interactions, result: Interactions, seed: int
 ) -> dict[str, Floats]:
