@@ -43,17 +43,17 @@ class RateLimit:
         """How many things this caller may do at once now."""
         return self.burst - self.rate * max(0.0, self._paid.get(caller, 0.0) - time.monotonic())
 
-    def spend(self, caller: Hashable) -> None:
-        """One thing more; a Problem where it is too many."""
-        self.check(caller)
-        self._unshared[caller] += 1
-        self.remember(caller, max(self._paid.get(caller, 0.0), time.monotonic()) + 1 / self.rate)
+    def spend(self, caller: Hashable, times: int = 1) -> None:
+        """One thing more, that counts for as many; a Problem where it is too many."""
+        self.check(caller, times)
+        self._unshared[caller] += times
+        self.remember(caller, max(self._paid.get(caller, 0.0), time.monotonic()) + times / self.rate)
 
-    def check(self, caller: Hashable) -> None:
+    def check(self, caller: Hashable, times: int = 1) -> None:
         """A Problem where one thing more would be too many; nothing is spent."""
         left = self.left(caller)
-        if left < 1:
-            raise self.refusal(left)
+        if left < times:
+            raise self.refusal(left - times + 1)
 
     def remember(self, caller: Hashable, paid: float) -> None:
         self._paid[caller] = paid

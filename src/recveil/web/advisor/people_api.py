@@ -193,6 +193,7 @@ async def clicks(request: Request, caller: Known) -> Any:
 )
 async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
     """Click an item. It is acknowledged once it is on the disk."""
+    studio_of(request).clicks.spend(caller.token)
     sign = 1 if body.sign == "like" else -1
     made = await write(request, caller, Click(caller.token, item, sign, idempotency_key, mark(caller.secret, item)))
     again = made.pop("again")

@@ -32,6 +32,7 @@ from recveil.web.advisor.writes import Forget, Stock, Write
 log = logging.getLogger("recveil.web.advisor")
 
 COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that is sent
+DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
@@ -65,6 +66,7 @@ class Studio:
     model_sheet: Sheet = field(init=False)
     stale: bool = True  # clicks have arrived since the model was fitted
     requests: RateLimit = field(init=False)  # of those who hold a token
+    clicks: RateLimit = field(init=False)  # of a person in a day
     accounts: RateLimit = field(init=False)  # made from a network
     reads: RateLimit = field(init=False)  # of public things, by a network
     strangers: RateLimit = field(init=False)  # tokens that were nobody's, by a network
@@ -75,6 +77,8 @@ class Studio:
 
     def __post_init__(self) -> None:
         self.requests = RateLimit(self.settings.rate, int(3 * self.settings.rate) + 1)
+        daily = DAILY * self.settings.rate
+        self.clicks = RateLimit(daily / DAY, int(daily) + 1)
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
         self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
         self.strangers = RateLimit(1.0, 60)
@@ -185,7 +189,7 @@ class Studio:
 
     async def keep_shared(self) -> None:
         """Tell other workers what callers did here."""
-        limits = {"requests": self.requests, "reads": self.reads, "strangers": self.strangers}
+        limits = {"requests": self.requests, "clicks": self.clicks, "reads": self.reads, "strangers": self.strangers}
         while self.sharing is not None:
             await asyncio.sleep(EVERY)
             await _guarded("sharing limits", partial(asyncio.to_thread, self.sharing.exchange, limits))
