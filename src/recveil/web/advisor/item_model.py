@@ -152,7 +152,7 @@ def _public(catalogue: pl.Series) -> Public:
 def newest_number(db: sa.Connection) -> int:
     """Of the last model that was made, whatever came of it."""
     made = select(func.coalesce(func.max(models.c.id), 0)).where(models.c.document.is_not(None))
-    return db.execute(made).scalar_one()
+    return int(db.execute(made).scalar_one())
 
 
 def newest(db: sa.Connection) -> ItemModel | None:

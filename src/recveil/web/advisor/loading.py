@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -93,10 +94,8 @@ def _fill(db: sa.Connection, log: Clicks, names: list[str], titles: dict[str, st
 def _insert_clicks(db: sa.Connection, rows: list[tuple[int, ...]]) -> None:
     """Person, item, sign and time of clicks, in the quickest way that the driver has."""
     if db.dialect.name == "postgresql":
-        with (
-            db.connection.cursor() as cursor,
-            cursor.copy("COPY clicks (person, item, sign, at) FROM STDIN") as out,  # type: ignore[attr-defined]
-        ):
+        cursor: Any = db.connection.cursor()
+        with cursor, cursor.copy("COPY clicks (person, item, sign, at) FROM STDIN") as out:
             out.write("".join(f"{person}\t{item}\t{sign}\t{at}\n" for person, item, sign, at in rows))
     else:
         db.exec_driver_sql("INSERT INTO clicks (person, item, sign, at) VALUES (?, ?, ?, ?)", rows)
