@@ -29,6 +29,7 @@ from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
 from recveil.cli.serve import VARIABLES, serve
+from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
@@ -66,6 +67,7 @@ app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:
