@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recveil.desk.release import Release
     from recveil.errors import RecveilError
     from recveil.face.functions import assess, attack, audit, compare, measure, read, recommend, release, tune
+    from recveil.face.ratings import predict
     from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
     from recveil.measurement import Measurement, Trial, trial
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from recveil.mechanisms import (
         MBRW,
         DpPostTags,
+        DpRatings,
         DpStreams,
         DpTags,
         LaplaceRatings,
@@ -68,12 +70,14 @@ _ROOMS = {
         "release",
         "tune",
     ),
+    "face.ratings": ("predict",),
     "formats": ("deduplicate", "from_csr", "from_frame", "write"),
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
     "mechanisms": (
         "DpPostTags",
+        "DpRatings",
         "DpStreams",
         "DpTags",
         "LaplaceRatings",
@@ -99,6 +103,7 @@ __all__ = [
     "Assessment",
     "Bundle",
     "DpPostTags",
+    "DpRatings",
     "DpStreams",
     "DpTags",
     "Findings",
@@ -136,6 +141,7 @@ __all__ = [
     "measure",
     "measure_release",
     "parse",
+    "predict",
     "read",
     "recommend",
     "release",

@@ -27,6 +27,7 @@ class Catalogue:
     items: pl.Series | None = None
     tags: pl.Series | None = None
     users: pl.Series | None = None
+    features: pl.DataFrame | None = None  # of items: the column item, and others of 0 and 1
 
     def lists(self) -> tuple[str, ...]:
         """Which lists were given beside that of items."""
