@@ -286,3 +286,17 @@ def test_the_project_names_no_place_on_a_disk() -> None:
         if path.suffix in (".md", ".py", ".toml", ".html", ".js", "") and path.is_file():
             text = path.read_text(encoding="utf-8")
             assert str(PROJECT) not in text, name
+
+
+def test_a_noun_of_the_house_stands_for_one_thing() -> None:
+    nouns = {"Table", "Plan", "Place", "Source", "Catalogue", "Model", "Release", "Bundle", "Engine", "Input", "Trial"}
+    found: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            bound = [node.name] if isinstance(node, ast.ClassDef) else []
+            if isinstance(node, ast.Assign):
+                bound = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            for name in nouns & set(bound):
+                found.setdefault(name, []).append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+    assert found["Model"] == ["recommenders.ranker"]

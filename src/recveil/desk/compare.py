@@ -84,7 +84,7 @@ def compare(
     jobs, refused = _willing([_job(one, data, splits, design, cache, key) for one in wanted])
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
-    undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
+    undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
     reasons: dict[tuple[str, str], list[str]] = {}
     for job, (_, missing) in zip(jobs, results, strict=True):
         for name, why in missing.items():

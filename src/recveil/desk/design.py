@@ -20,7 +20,7 @@ JUDGES = 5000  # held-out people whose lists are judged: more cost hours and har
 FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
 QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
-NOT_QUICK = ("sequences", "latent", "in-house")
+NOT_QUICK = ("sequences", "latent", "in-house", "neural")
 NEEDS_MORE = ("across", "attributes")  # another release, a table of people: for recveil measure
 AGREEMENT = "agreement"  # the one measure that looks at several splits together
 

@@ -28,6 +28,7 @@ __all__ = [
     "MBRW",
     "MECHANISMS",
     "DpPostTags",
+    "DpRatings",
     "DpStreams",
     "DpTags",
     "LaplaceRatings",

@@ -13,6 +13,7 @@ from recveil.metrics.hiding import hiding
 from recveil.metrics.in_house import in_house
 from recveil.metrics.latent import latent
 from recveil.metrics.lift import lift
+from recveil.metrics.next_item import neural, next_item
 from recveil.metrics.popularity import popularity
 from recveil.metrics.ranking import ranking
 from recveil.metrics.ratings import ratings
@@ -32,6 +33,8 @@ METRICS: dict[str, Measure] = {
     "hiding": hiding,
     "popularity": popularity,
     "sequences": sequences,
+    "next-item": next_item,
+    "neural": neural,
     "latent": latent,
     "tags": tags,
 }

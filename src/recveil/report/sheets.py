@@ -10,7 +10,18 @@ from recveil.measurement import Measurement
 from recveil.report.table import Report
 from recveil.report.words import percent
 
-SHARES = ("linkage", "lift", "rating skill", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
+SHARES = (
+    "linkage",
+    "lift",
+    "rating skill",
+    "tag lift",
+    "sequence lift",
+    "reconstruction",
+    "sybil",
+    "coverage",
+    "tail share",
+    "nearest",
+)
 ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
 SHEETS = {
     "attacks": "What an attacker learns",
@@ -52,7 +63,7 @@ def kind(m: Measurement) -> str:
         return "groups"
     if m.name in RATED:
         return "ratings"
-    if m.name == "lift":
+    if m.name in ("lift", "sequence lift"):
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 
