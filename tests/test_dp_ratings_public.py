@@ -131,6 +131,8 @@ def test_features_serve_where_items_are_selected_too() -> None:
     data = camps(1500)
     made = release(data, MECHANISM, seed=1, catalogue=Catalogue(features=as_features(sides(data.items))))
     assert made.guarantee.given == "features of items and the scale of ratings"
+    again = package.release(data, MECHANISM, seed=1, features=sides(data.items))
+    assert again.data.equals(made.data)
     assert made.published is not None and made.published.rounds[1]["phi"].shape[0] == len(made.published.public.items)
 
 
