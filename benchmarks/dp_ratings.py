@@ -9,8 +9,9 @@ genres and years), `null=8` (ratings permuted over all rows), `items=8` (items p
 line for each number and condition, written as soon as it is known; what it has is not done again.
 
 Number k: 80 % of the people are released with noise seed k, at most 1,200 others are judges, half of whose ratings is
-history, and half is hidden. Predictors and EASE (penalty 1,000) are fitted to the released rows, with the judges'
-history; `direct` is straight from the tables of the bundle. `--inside`: the order of eight predictors inside.
+history, and half is hidden. Predictors and EASE (penalty 1,000) are fitted to the released rows alone, and judges are
+folded in by their own history; `direct` is straight from the tables of the bundle. `--inside`: the order of eight
+predictors that are trained and tested inside.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings.predicting import from_frames
 from recveil.mechanisms.spec import parse
 from recveil.metrics.in_house import inside, tau
-from recveil.metrics.ratings import join
+from recveil.metrics.skill import folded
 from recveil.recommenders.ease import EASE
+from recveil.recommenders.likeness import ItemLikeness
 from recveil.recommenders.plain_raters import EIGHT, Biases, Factors
-from recveil.recommenders.rater import Average, feasible
-from recveil.recommenders.residuals import Neighbours
+from recveil.recommenders.rater import feasible
 
 DATA = Path(__import__("os").environ.get("RECVEIL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SCALES = {"jester": "-10..10/0.5"}
 DELTA = {"goodbooks-10k": 1e-6}
-OUTSIDE = (Average("item"), Average("user"), Biases(), Neighbours("item", 50), Factors())
+OUTSIDE: tuple[Any, ...] = (Biases(), Factors(), ItemLikeness())
 JUDGES, LIST = 1200, 10
-LIKED = 2000  # items up to which lists are also made from likes alone: half of all CPU time goes into EASE
+FEW = 2000  # items up to which lists are also made from likes alone, and ItemKNN is fitted: half of the time goes there
 FINDS = {"null": "rating", "items": "item"}  # what is permuted
 
 Row = dict[str, Any]
@@ -125,10 +126,8 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         return found | {"refused": str(refusal)}
     found |= took
     found |= {"people": len(np.unique(rows.user)), "rows": len(rows), "items": len(np.unique(rows.item))}
-    joined, first = join(rows, query)
-    for rater in OUTSIDE:
-        guess = rater.fit(joined, 0).predict(result.user + np.int32(first), result.item)
-        found[f"rmse {rater.name}"] = _rmse(guess, result)
+    raters = OUTSIDE if data.n_items < FEW else OUTSIDE[:-1]
+    found |= {f"rmse {n}": float(np.sqrt(np.mean(e**2))) for n, e in folded(raters, rows, query, result).items()}
     if tables is not None:
         model = from_frames(tables["items"], tables["people"])
         ids = tables["items"]["item"]
@@ -136,7 +135,7 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         guess = model.predict(shown, asked.user.astype(np.int64), asked.item.astype(np.int64))
         found["rmse direct"], found["share direct"] = _rmse(guess, asked), len(asked) / len(result)
     if data.n_items <= EASE.items and "@" not in condition:
-        for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < LIKED else 1]:
+        for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < FEW else 1]:
             found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like).items()}
     if within and all(feasible(r, rows) for r in EIGHT):
         found["inside"] = inside(EIGHT, rows, number).tolist()
