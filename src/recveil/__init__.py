@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recveil.desk.release import Release
     from recveil.errors import RecveilError
     from recveil.face.functions import assess, attack, audit, compare, measure, read, recommend, release, tune
+    from recveil.face.ratings import predict
     from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
     from recveil.measurement import Measurement, Trial, trial
@@ -54,6 +55,7 @@ _ROOMS = {
         "release",
         "tune",
     ),
+    "face.ratings": ("predict",),
     "formats": ("deduplicate", "from_csr", "from_frame", "write"),
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
@@ -94,6 +96,7 @@ __all__ = [
     "measure",
     "measure_release",
     "parse",
+    "predict",
     "read",
     "recommend",
     "release",

@@ -24,6 +24,7 @@ from recveil.cli.keys import keys
 from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
 from recveil.cli.mechanisms import mechanisms
+from recveil.cli.predict import predict
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
@@ -55,6 +56,7 @@ for command in (
     inspect,
     measure,
     mechanisms,
+    predict,
     recommend,
     release,
     reproduce,

@@ -43,6 +43,9 @@ def release(
     catalogue: Annotated[
         str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
     ] = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Public features of items, for dp-ratings: item, genres, year.")
+    ] = None,
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
     ] = None,
@@ -88,6 +91,7 @@ def release(
         holdout=holdout,
         holdout_file=holdout_file,
         catalogue=catalogue,
+        features=features,
         keep_map=keep_map,
         keep_statistics=keep_statistics,
         ledger=ledger,

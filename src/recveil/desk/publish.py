@@ -15,8 +15,9 @@ from typing import Any
 from recveil.desk import ledger as book
 from recveil.desk.bundle import check_writable, save, save_map
 from recveil.desk.cache import fingerprint
-from recveil.desk.catalogue import read_catalogue
+from recveil.desk.catalogue import Catalogue, read_catalogue
 from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.features import read_features
 from recveil.desk.inputs import Input
 from recveil.desk.places import check_vacant, whole
 from recveil.desk.progress import SILENT, Progress
@@ -30,6 +31,7 @@ from recveil.randomness import source
 from recveil.splits import hold_out
 
 FORMATS = ("parquet", "csv", "inter", "itemsets")
+FEW = "few people"  # the note of a mechanism that a promise this strong leaves little to learn
 TIMES = ("auto", "drop", "order", "keep")
 
 
@@ -49,6 +51,7 @@ class ReleaseRequest:
     holdout: float = 0.0
     holdout_file: str | None = None
     catalogue: str | None = None
+    features: str | None = None
     keep_map: str | None = None
     keep_statistics: str | None = None
     ledger: str | None = None
@@ -211,7 +214,8 @@ def _publication(request: ReleaseRequest) -> dict[str, Any]:
 
 
 def _lists(request: ReleaseRequest) -> Any:
-    return read_catalogue(request.catalogue) if request.catalogue else None
+    given = read_catalogue(request.catalogue) if request.catalogue else Catalogue()
+    return replace(given, features=read_features(request.features)) if request.features else given
 
 
 def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
@@ -221,7 +225,7 @@ def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
     """Lines for the owner: none of them counts anything in the data."""
-    lines = []
+    lines = [f"warning: {manifest['notes'][FEW]}"] if FEW in manifest["notes"] else []
     if request.holdout and not drawn_again:
         where = f"{request.holdout_file}, which is not for publication"
         lines.append(f"{request.holdout:.0%} of the people were kept out, in {where}")

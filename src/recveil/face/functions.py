@@ -100,7 +100,7 @@ def release(
     time: drop it, reduce it to each person's order, or keep it; auto keeps the order of clicks and sessions.
     catalogue: the public list of item ids, or a file of it; without one, a guarantee says what is taken to be public.
     columns: as for `read`.
-    more: tick, told how many rows were just done; enter, told what is spent before noise is drawn.
+    more: features of items, public, a frame or a file; tick, told how many rows were done; enter, told what is spent.
 
     `.frame()` and `.to_pandas()` are the released rows, `.guarantee` the promise, `.save("out")` writes a bundle.
 
@@ -109,7 +109,8 @@ def release(
     ('none', ['user', 'item', 'rating'])
     """
     rows, chosen = Input(data, columns).rows(), as_mechanism(mechanism)
-    return protect(rows, chosen, seed=seed, time=time, catalogue=as_catalogue(catalogue), **more)
+    given = as_catalogue(catalogue, more.pop("features", None))
+    return protect(rows, chosen, seed=seed, time=time, catalogue=given, **more)
 
 
 def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
