@@ -46,6 +46,9 @@ def release(
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
     ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What people are, for blur: user and other columns.")
+    ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
@@ -88,6 +91,7 @@ def release(
         holdout=holdout,
         holdout_file=holdout_file,
         catalogue=catalogue,
+        attributes=attributes,
         keep_map=keep_map,
         keep_statistics=keep_statistics,
         ledger=ledger,

@@ -10,12 +10,13 @@ import polars as pl
 
 from recveil.data import Interactions, concat
 from recveil.desk.command import SECONDS, command_maker
-from recveil.desk.people import labelled, read_people
+from recveil.desk.people import informed, labelled, read_people
 from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.ids import places
 from recveil.measurement import Also, Shadows, Trial, owners
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse
 
 
@@ -77,7 +78,10 @@ def _maker(equipment: Equipment, origin: Origin, people: Interactions) -> Maker:
         return command_maker(equipment.command, equipment.seconds)
     if origin.spec is None:
         raise RecveilError('shadows of another tool\'s release need the tool: give it as --command "tool {in} {out}"')
-    return maker(parse(origin.spec), people)
+    mechanism = parse(origin.spec)
+    if isinstance(mechanism, Blur):
+        mechanism = informed(mechanism, equipment.attributes)
+    return maker(mechanism, people)
 
 
 def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:

@@ -24,6 +24,7 @@ from recveil.desk.compare import CompareRequest, run_compare
 from recveil.desk.design import Design
 from recveil.desk.inputs import Input
 from recveil.desk.measure import Findings, MeasureRequest, run_measure
+from recveil.desk.people import informed
 from recveil.desk.recommend import Recommended, RecommendRequest, run_recommend
 from recveil.desk.release import Release, Time
 from recveil.desk.release import release as protect
@@ -88,6 +89,7 @@ def release(
     time: Time = "auto",
     catalogue: Catalogue | pl.Series | Sequence[Any] | str | None = None,
     columns: Columns = None,
+    attributes: Any = None,
     **more: Any,
 ) -> Release:
     """Protect data with a mechanism.
@@ -99,6 +101,7 @@ def release(
     time: drop it, reduce it to each person's order, or keep it; auto keeps the order of clicks and sessions.
     catalogue: the public list of item ids, or a file of it; without one, a guarantee says what is taken to be public.
     columns: as for `read`.
+    attributes: for blur, what people are: a frame or a file with the column user and others.
     more: tick, told how many rows were just done; enter, told what is spent before noise is drawn.
 
     `.frame()` and `.to_pandas()` are the released rows, `.guarantee` the promise, `.save("out")` writes a bundle.
@@ -107,7 +110,7 @@ def release(
     >>> made.guarantee.status, made.frame().columns
     ('none', ['user', 'item', 'rating'])
     """
-    rows, chosen = Input(data, columns).rows(), as_mechanism(mechanism)
+    rows, chosen = Input(data, columns).rows(), informed(as_mechanism(mechanism), attributes)
     return protect(rows, chosen, seed=seed, time=time, catalogue=as_catalogue(catalogue), **more)
 
 
