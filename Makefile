@@ -6,10 +6,15 @@ RECVEIL := $(BIN)/recveil
 EXTRAS := measure serve sign spark tags
 LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo serve test test-extras check format bench slow mutants lock install install-dev clean
+.PHONY: demo desk serve test test-extras check format bench slow mutants lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
+
+# The release desk in a browser, on a sample; choose your own file on its first page.
+desk: install
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[measure,serve,sign]'
+	$(RECVEIL) desk sample:films
 
 # The click advisor on a generated catalogue.
 serve: install

@@ -194,6 +194,13 @@ def test_imports_point_one_way(module: str) -> None:
     assert outside <= ALLOWED[here], f"{module} imports {sorted(outside - ALLOWED[here])}"
 
 
+def test_the_browser_desk_calls_the_desk_and_nothing_else() -> None:
+    """What a page can do, a command can do: web/desk has no way of its own to a mechanism, an attack or a report."""
+    for module in (m for m in MODULES if m.startswith("web.desk")):
+        wrong = {t for t in GRAPH[module] if not t.startswith(("desk.", "web.desk", "web.messages", "web.headers"))}
+        assert wrong <= {"errors", "recveil", ""}, f"{module} imports {sorted(wrong)}"
+
+
 @pytest.mark.parametrize("room", sorted(NEVER_REACH))
 def test_no_chain_of_imports_leads_where_a_room_must_not_look(room: str) -> None:
     for module in (m for m in MODULES if room_of(m) == room):
@@ -263,7 +270,7 @@ def test_every_command_is_helpful_and_documented(command: str, recveil: Callable
     done = recveil(command, "--help")
     assert "Example: recveil" in done.stdout
     assert "--json" in done.stdout
-    documented = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    documented = (PROJECT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert f"## recveil {command}" in documented
 
 

@@ -254,7 +254,7 @@ def test_without_permission() -> None:
         (folder / "secret.csv").chmod(0)
         (folder / "sealed").mkdir(mode=0o555)
         told = attempts(folder, "rights", "secret.csv", "sealed/a.csv")
-        assert told == ["secret.csv: Permission denied", "sealed/a.csv: Permission denied"]
+        assert told == ["secret.csv: Permission denied", "sealed/a.csv cannot be written: Permission denied"]
         assert list((folder / "sealed").iterdir()) == []
 
 
@@ -280,7 +280,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(RecveilError, match=r"a\.csv: No space left on device"):
+    with pytest.raises(RecveilError, match=r"a\.csv cannot be written: No space left on device"):
         write(DATA, target)
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 

@@ -178,6 +178,16 @@ def test_tolerance_and_trusted_items() -> None:
     assert value(trusted=data.items.filter(data.items % 2 == 0)) > 0.7
 
 
+def test_the_strongest_who_knows_ratings_uses_them() -> None:
+    """Everybody has the same items: only ratings tell them apart."""
+    rng = np.random.default_rng(1)
+    user, item = np.repeat(np.arange(200), 12), np.tile(np.arange(12), 200)
+    data = from_ids(pl.Series(user), pl.Series(item), rng.integers(1, 6, len(user)))
+    found = linkage(Trial(data, data, owner=np.arange(200, dtype=np.int32)), rng, known=(8,))
+    best = {m.params["ratings"]: m.value for m in found if m.params["attacker"] == "strongest"}
+    assert best[False] < 0.05 and best[True] > 0.9
+
+
 def test_bad_requests_are_one_clear_line() -> None:
     data = people(20, 0)
     plain = replace(data, rating=None)

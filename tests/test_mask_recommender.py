@@ -19,7 +19,7 @@ from recveil.formats import read
 from recveil.kernels.item_cosines import cosine_error, nearest
 from recveil.mechanisms.mask.choose_p import choose_p, protection, similarity_error
 from recveil.randomness import seeded
-from recveil.recommenders.mask import overlap, similar_items, top_n, write_similar
+from recveil.recommenders.mask import overlap, similar_items, top_n
 from recveil.views.bits import Columns, columns
 from recveil.views.supports import single_support
 
@@ -134,10 +134,10 @@ def test_written_lists_are_as_long_as_asked_for_whatever_the_longest_history(
         assert {line.count(";") + 1 for line in (tmp_path / "s.txt").read_text().splitlines()} == {3}
 
 
-def test_similar_lists_in_the_form_of_the_paper(tmp_path: Path) -> None:
+def test_similar_lists_in_the_form_of_the_paper() -> None:
     data = from_ids(pl.Series([1, 1, 2, 2, 3]), pl.Series(["x", "y", "x", "y", "z"]))
-    write_similar(similar_items(columns(data), minsup=0), tmp_path / "similar.txt", 5)
-    assert (tmp_path / "similar.txt").read_text() == "x\ty,1.000000,2.0\ny\tx,1.000000,2.0\n"
+    lines = similar_items(columns(data), minsup=0).lines(5)
+    assert list(lines) == ["x\ty,1.000000,2.0", "y\tx,1.000000,2.0"]
 
 
 def test_bad_requests_are_one_line() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from importlib import import_module
 
@@ -22,6 +24,7 @@ from recveil.metrics.latent import reduced
 from recveil.metrics.lift import lift, of
 from recveil.metrics.ranking import ranking
 from recveil.metrics.ratings import errors, join, ratings
+from recveil.metrics.remembering import remembered
 from recveil.metrics.sequences import row_correlations, spearman
 from recveil.recommenders import RANKERS, RATERS
 from recveil.recommenders.popular import MostPopular
@@ -269,3 +272,20 @@ def test_rmse_and_mae_are_the_definitions(films: Trial) -> None:
     found = {m.name: m.value for m in ratings(films, np.random.default_rng(0), [rater])}
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
     assert found["mae"] == pytest.approx(np.mean(np.abs(error)))
+
+
+def test_what_is_remembered_goes_with_the_data() -> None:
+    """Work is done once for the same data object, again for another, and nothing keeps data that nobody holds."""
+
+    @remembered
+    def learned(data: Interactions, factor: int) -> set[int]:
+        return {factor * len(data)}
+
+    one, other = sample("films"), sample("films")
+    assert learned(one, 2) is learned(one, 2) and learned(one, 2) is not learned(other, 2)
+    assert learned(one, 3) == {3 * len(one)}
+    gone, known = [weakref.ref(one), weakref.ref(learned(one, 2))], learned(other, 2)
+    del one
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
+    assert learned(other, 2) is known

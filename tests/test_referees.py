@@ -21,7 +21,7 @@ from recveil.recommenders.neighbours import ItemKNN
 from recveil.recommenders.rater import Surprise, feasible
 from recveil.recommenders.residuals import Neighbours
 
-DOCS = Path(__file__).parent.parent / "docs" / "referees.md"
+DOCS = Path(__file__).parent.parent / "docs" / "explanation" / "referees.md"
 ITEMS = 20
 
 rankers = pytest.mark.parametrize("name", sorted(RANKERS))

@@ -84,7 +84,7 @@ def linkage(
                     found.append(_similar({"theta": theta, **row}, attacked, released, crowd, blind, rng))
     if len(attackers) > 1:
         for rated in ways:
-            able = {a: sides for (a, knows), sides in fought.items() if rated or not knows}
+            able = [sides for (_, knows), sides in fought.items() if rated or not knows]
             for r in levels:
                 row = {"known": r, "ratings": rated, "items": items, "attacker": STRONGEST}
                 found.append(linked(row, strongest(able, r, rng), whose, len(crowd)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,10 +33,9 @@ class Outcome(NamedTuple):
 
 
 def strongest(
-    fought: Mapping[Attacker, list[tuple[Side, Outcome]]], known: int, rng: np.random.Generator
+    options: Sequence[list[tuple[Side, Outcome]]], known: int, rng: np.random.Generator
 ) -> list[tuple[Side, Outcome]]:
     """For either half of the people the outcome of the attacker who does best on the other half."""
-    options = list(fought.values())
     first = options[0][0][0]
     half = rng.permutation(len(first.records)) % 2
     column = [sides[0][1].success[:, known - 1] for sides in options]

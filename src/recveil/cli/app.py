@@ -17,6 +17,7 @@ from recveil.cli.clicks import clicks
 from recveil.cli.compare import compare
 from recveil.cli.decide import decide
 from recveil.cli.demo import demo
+from recveil.cli.desk import desk
 from recveil.cli.export import export
 from recveil.cli.inspect import inspect
 from recveil.cli.keys import keys
@@ -26,6 +27,7 @@ from recveil.cli.mechanisms import mechanisms
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
+from recveil.cli.run import run
 from recveil.cli.serve import VARIABLES, serve
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
@@ -47,6 +49,7 @@ for command in (
     compare,
     decide,
     demo,
+    desk,
     export,
     inspect,
     measure,
@@ -54,6 +57,7 @@ for command in (
     recommend,
     release,
     reproduce,
+    run,
     tune,
     verify,
 ):

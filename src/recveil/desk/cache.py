@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from recveil.data import Interactions
+from recveil.errors import RecveilError
+from recveil.formats.files import write_text
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,9 @@ class Cache:
         """Keep a document. A cache that cannot be written is no reason to stop."""
         if self.folder is None:
             return
-        path = self._path(key)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        try:
+        with suppress(OSError, RecveilError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part.write_text(json.dumps(document), encoding="utf-8")
-            part.replace(path)
-        except OSError:
-            with suppress(OSError):
-                part.unlink()
+            write_text(self._path(key), json.dumps(document))
 
     def _path(self, key: Sequence[object]) -> Path:
         assert self.folder is not None

@@ -1,7 +1,7 @@
 """croissant.json: a bundle described in Croissant 1.1, with its parts for responsible use (RAI) and origin (PROV).
 
 Everything in it follows from the manifest: no look at any data. What a guarantee and an attack are has no words in
-Croissant; ours stand under the prefix `rv` (docs/vocabulary.md). Attacks are named, never their figures.
+Croissant; ours stand under the prefix `rv` (docs/reference/vocabulary.md). Attacks are named, never their figures.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from recveil.data import Interactions
 from recveil.formats import count_duplicates, parse_columns
-from recveil.formats.overview import overview
+from recveil.formats.overview import names_in, overview
 from recveil.views.sessions import sessions
 
 PROTECTS = {
@@ -24,11 +25,17 @@ PROTECTS = {
 }
 
 
-def columns_of(source: str, columns: str | None = None) -> list[dict[str, Any]]:
+def column_names(source: str) -> list[str]:
+    """The names of the columns of a file as they stand there, whether or not they say anything."""
+    return [] if source.startswith("sample:") else names_in(source)
+
+
+def columns_of(source: str, columns: Mapping[str, str] | str | None = None) -> list[dict[str, Any]]:
     """The columns of a file with their roles and what looks like personal data; nothing of a generated sample."""
     if source.startswith("sample:"):
         return []
-    return [c.record() for c in overview(source, parse_columns(columns) if columns else None)]
+    mapping = parse_columns(columns) if isinstance(columns, str) and columns else columns or None
+    return [c.record() for c in overview(source, mapping)]
 
 
 def inspect(data: Interactions) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from recveil.desk.ledger import into
 from recveil.desk.progress import Progress
 from recveil.desk.published import spent
 from recveil.desk.release import Enter, Published, promised, publish, release
+from recveil.formats.files import written
 from recveil.mechanism import Mechanism, Public, Synthesis
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings import lists as rated
@@ -25,7 +26,7 @@ from recveil.mechanisms.dp_streams.drawing import similarity
 from recveil.mechanisms.mask import Mask, perturb
 from recveil.mechanisms.spec import text
 from recveil.randomness import source
-from recveil.recommenders.mask import Lists, Similar, similar_items, write_similar
+from recveil.recommenders.mask import Lists, Similar, similar_items
 from recveil.recommenders.mask import lists as lists_from_similar
 from recveil.views.bits import columns
 
@@ -101,7 +102,8 @@ def longest(wish: Wish, history: int, items: int) -> int:
 
 def from_similar(similar: Similar, used: Mask, wish: Wish) -> Learned:
     if wish.similar:
-        write_similar(similar, wish.similar, wish.top)
+        with written(wish.similar) as file:  # cut after a number that the data do not set
+            file.writelines(f"{line}\n".encode() for line in similar.lines(wish.top))
     how = {"mechanism": text(used), "p": float(used.p), "history": wish.history, "score": wish.score}
     step = partial(lists_from_similar, similar=similar, top=wish.top, score=wish.score)  # type: ignore[arg-type]
     return Learned(step, {**how, "minsup": similar.minsup})

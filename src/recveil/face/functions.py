@@ -275,7 +275,7 @@ def recommend(
     top: items in a list.
     score: max, the closest item counts; or sum, all of them.
     seed: makes it an experiment that can be repeated.
-    more: history, minsup, similar, catalogue, statistics, ledger; see docs/commands.md.
+    more: history, minsup, similar, catalogue, statistics, ledger; see docs/reference/commands.md.
 
     `.lists` has them by user, `.frame()` as a table.
 

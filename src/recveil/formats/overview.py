@@ -71,6 +71,15 @@ def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None
     ]
 
 
+def names_in(path: str | PathLike[str]) -> list[str]:
+    """The names of a file's columns, whatever they are taken for."""
+    source = find(path)
+    if source.kind == "itemsets":
+        return ["userid", "items"]
+    with one_line(source.name):
+        return {"parquet": _parquet, "jsonl": _jsonl}.get(source.kind, _text)(source)[0]
+
+
 def looks_like(name: str, values: Sequence[Any]) -> str | None:
     """What kind of personal data a column seems to hold, by most of its values or else by its name."""
     known = [str(v).strip() for v in values if v is not None and str(v).strip()]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from secrets import token_hex
 from typing import BinaryIO, Literal
 
 import polars as pl
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
+from recveil.formats.files import written
 from recveil.formats.itemsets import put_itemsets
 from recveil.formats.sources import one_line
 
@@ -59,20 +59,8 @@ def write(
 
 def write_frame(frame: pl.DataFrame, name: str, form: str, private: bool = False) -> None:
     """A table into a file, whole or not at all."""
-    with one_line(name, "written"):
-        target = Path(name)
-        if target.exists() and not target.is_file():
-            raise RecveilError(f"{name}: exists and is not a regular file")
-        part = target.with_name(f".{target.name}.{token_hex(4)}.part")
-        try:
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-            with os.fdopen(handle, "wb") as file:
-                put_itemsets(frame, file, name) if form == "itemsets" else _put(frame, file, form)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+    with written(name, private=private) as file, one_line(name, "written"):
+        put_itemsets(frame, file, name) if form == "itemsets" else _put(frame, file, form)
 
 
 def _put(frame: pl.DataFrame, file: BinaryIO, form: str) -> None:

@@ -1,8 +1,8 @@
 """shuffle-nnn: the ratings of every item that is nobody's near neighbour are permuted among its raters.
 
 Slokom, Larson and Hanjalic, "Data Masking for Recommender Systems: Prediction Performance and Rating Hiding" (RecSys
-2019, late-breaking results). The paper leaves the similarity and the direction of the shuffle open; docs/shuffle_nnn.md
-says how these readings were chosen and what of the paper they reproduce.
+2019, late-breaking results). The paper leaves the similarity and the direction of the shuffle open;
+docs/explanation/shuffle_nnn.md says how these readings were chosen and what of the paper they reproduce.
 """
 
 from __future__ import annotations

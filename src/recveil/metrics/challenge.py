@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.metrics.agreement import SPLITS, Scores, kendall
 from recveil.metrics.hiding import released_ratings
 from recveil.metrics.ratings import WORTH_A_PROCESS, rmse
+from recveil.metrics.remembering import remembered
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
 from recveil.recommenders.rater import Rater, feasible
@@ -82,7 +82,7 @@ def scores(raters: tuple[Rater, ...], data: Interactions, splits: int) -> Scores
     return Scores(total[:, seen], cases[seen])
 
 
-@lru_cache(maxsize=256)
+@remembered
 def errors(raters: tuple[Rater, ...], data: Interactions, number: int) -> list[Floats]:
     """Predicted minus held-out ratings in the split of this number. Remembered: the data are judged once."""
     assert data.rating is not None

@@ -6,8 +6,6 @@ with the person's own row of U.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
@@ -15,6 +13,7 @@ from scipy.sparse.linalg import svds
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import NO_OWNERS, LeftOutError, Measurement, Trial
+from recveil.metrics.remembering import remembered
 
 RANK = 100
 DENSE = 1000  # users or items, whichever are fewer
@@ -38,7 +37,7 @@ def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Mea
     return [Measurement("latent", *estimate, n=len(records), chance=float(other.mean()), params={"rank": rank})]
 
 
-@lru_cache(maxsize=4)
+@remembered
 def reduced(train: Interactions, rank: int) -> tuple[Floats, Floats, Floats]:
     """U, S and V' of the real matrix; remembered, because every release is compared with the same people."""
     A = train.matrix(binary=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +15,7 @@ from scipy import sparse
 from recveil.data import Codes, Floats, Interactions
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.metrics.remembering import remembered
 from recveil.recommenders import RANKERS
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model, Ranker, scored
@@ -81,7 +81,7 @@ def evaluate(model: Model, query: Interactions, wanted: sparse.csr_array, n: int
     return Outcome(users.astype(np.int32), np.concatenate(lists), values, n)
 
 
-@lru_cache(maxsize=128)
+@remembered
 def outcome(
     ranker: Ranker, data: Interactions, query: Interactions, result: Interactions, like: float | None, n: int, seed: int
 ) -> Outcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
 from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.metrics.remembering import remembered
 from recveil.recommenders import RATERS
 from recveil.recommenders.ranker import extra
 from recveil.recommenders.rater import Rater, feasible
@@ -58,7 +58,7 @@ def able(raters: Sequence[Rater], trial: Trial) -> tuple[Rater, ...]:
     return tuple(r for r in raters if feasible(r, *both))
 
 
-@lru_cache(maxsize=32)
+@remembered
 def errors(
     raters: tuple[Rater, ...], data: Interactions, query: Interactions, result: Interactions, seed: int
 ) -> dict[str, Floats]:

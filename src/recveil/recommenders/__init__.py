@@ -1,6 +1,7 @@
 """The referees: recommenders that judge what a release is still worth. A new one is a class and a line here.
 
-Their hyper-parameters were tuned once, on validation data of MovieLens 100K, and never on a release (docs/referees.md).
+Their hyper-parameters were tuned once, on validation data of MovieLens 100K, and never on a release
+(docs/explanation/referees.md).
 """
 
 from __future__ import annotations

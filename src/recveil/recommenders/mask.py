@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -146,12 +145,3 @@ def overlap(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.f
     top = first.shape[1]
     both = (first[:, :, None] == second[:, None, :]) & (first[:, :, None] >= 0)
     return np.asarray(100.0 * both.any(axis=2).sum(axis=1) / top)
-
-
-def write_similar(similar: Similar, path: str | Path, most: int) -> None:
-    """The lists of similar items in a file, one line each, cut after `most`: a number that the data do not set."""
-    try:
-        with Path(path).open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in similar.lines(most))
-    except OSError as error:
-        raise RecveilError(f"{path} cannot be written: {error.strerror or error}") from None

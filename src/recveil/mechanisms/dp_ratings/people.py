@@ -16,7 +16,7 @@ SPREADS = np.array([0.25, 0.33, 0.4, 0.47, 0.55, 0.65])
 LENGTHS = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 _HEIGHT_ENDS = np.concatenate([[-0.9], HEIGHTS, [0.95]])
 _SPREAD_ENDS = np.concatenate([[0.12], SPREADS, [0.8]])
-FEWEST = 20  # people to a deviation of the noise in the levels; docs/dp_ratings.md says what fewer teach
+FEWEST = 20  # people to a deviation of the noise in the levels; docs/explanation/dp_ratings.md says what fewer teach
 _RARE = 0.001  # of the most frequent level: the weight of one that does not stand out of the noise
 
 

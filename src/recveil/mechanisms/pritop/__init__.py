@@ -1,7 +1,7 @@
 """pritop: the "private topic-based tagging release", as published. Its guarantee does not hold.
 
-The numbers of the steps are those of docs/pritop.md, which says what was read out of the paper, what of it comes out,
-and why there is no privacy in it.
+The numbers of the steps are those of docs/explanation/pritop.md, which says what was read out of the paper,
+what of it comes out, and why there is no privacy in it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """tag-suppression: of every user's tags a share is left out, so that her profile of topics says less.
 
-After Parra-Arnau et al., as far as the PriTop paper tells of it; its baseline. docs/pritop.md has the measurements.
+After Parra-Arnau et al., as far as the PriTop paper tells of it; its baseline. docs/explanation/pritop.md has
+the measurements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PriTop (private topic-based tagging release): every published number beside ours, on HetRec MovieLens and Last.fm.
 
-The paper's formulas are partly lost and some steps are not told; docs/pritop.md has the readings. The whole takes about
-four minutes on one core.
+The paper's formulas are partly lost and some steps are not told; docs/explanation/pritop.md has the readings. The
+whole takes about four minutes on one core.
 """
 
 from __future__ import annotations

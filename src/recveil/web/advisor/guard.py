@@ -16,6 +16,7 @@ from recveil.web.advisor.identity import digest, not_admin
 from recveil.web.advisor.limits import network
 from recveil.web.advisor.logs import REQUEST
 from recveil.web.advisor.problems import Problem, answer
+from recveil.web.headers import HEADERS as HEADERS
 
 log = logging.getLogger("recveil.web.advisor")
 
@@ -31,16 +32,6 @@ PUBLIC = (
     "/api/v1/model",
 )  # anyone may read these, from any page
 LIMITED = (*PUBLIC[1:], "/history/offline")
-
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), browsing-topics=()",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 class Guard:

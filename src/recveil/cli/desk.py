@@ -1,0 +1,93 @@
+"""recveil desk [DATA]: from a file to a signed bundle, in a browser on this machine."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recveil.cli.arguments import Json, NoSeed, answer, say
+from recveil.errors import RecveilError
+
+if TYPE_CHECKING:
+    from recveil.desk.project.folder import Project
+
+ADDRESS = "127.0.0.1"
+
+
+def desk(
+    data: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="A file, or sample:films; it can be chosen on the page, too.")
+    ] = None,
+    project: Annotated[str, typer.Option(metavar="FOLDER", help="Where choices and results are kept.")] = "desk",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False,
+    memory: Annotated[
+        float | None,
+        typer.Option(min=0.1, metavar="GB", help="That one piece of work may take; else most of what is free."),
+    ] = None,
+    as_json: Json = False,
+    seed: NoSeed = None,  # noqa: ARG001
+) -> None:
+    """The release desk in a browser: assess, protect, attack, compare, sign and publish, on this machine alone.
+
+    Every choice is in FOLDER/desk.toml, which `recveil run` takes too. Closing the page, or the desk, loses nothing.
+
+    Example: recveil desk ratings.csv --project ratings-desk
+    """
+    import uvicorn
+
+    from recveil.desk.project.crew import Crew, free_memory
+    from recveil.desk.project.folder import open_project, sole_desk
+    from recveil.web.desk.app import create_app
+    from recveil.web.desk.guard import Keys
+    from recveil.web.desk.office import Office
+
+    opened = open_project(project)
+    with sole_desk(opened), _listen(port) as listening:
+        keys = Keys(listening.getsockname()[1])
+        crew = Crew(opened, int(memory * 1e9) if memory else free_memory())
+        crew.prepare()
+        office = Office(opened, crew)
+        if data:
+            _take(opened, data)
+            office.start("overview")
+        serving = uvicorn.Config(
+            create_app(office, keys), log_level="warning", access_log=False, ws="none", server_header=False,
+            timeout_graceful_shutdown=2,
+        )  # fmt: skip
+        listening.listen(128)
+        shown = {"url": keys.address, "project": str(opened.folder)}
+        answer(shown, [f"open {keys.address}   (Ctrl-C stops; the address works once)"], as_json)
+        sys.stdout.flush()
+        if not no_browser:
+            _open(keys.address)
+        uvicorn.Server(serving).run(sockets=[listening])
+        say(f"everything is in {opened.folder}; recveil desk --project {project} goes on")
+
+
+def _take(project: Project, data: str) -> None:
+    """DATA as the data of the project; its columns are chosen anew where it is another file."""
+    stored = project.stored(data)
+    if project.read()[0].data.source != stored:
+        project.change({"data": {"source": stored, "columns": {}, "types": {}}})
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        say("no browser was found: open the address above")
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((ADDRESS, port))
+    except OSError as error:
+        listening.close()
+        raise RecveilError(f"cannot listen on {ADDRESS} port {port}: {error.strerror or error}") from None
+    return listening

@@ -1,0 +1,284 @@
+"""Choices: everything an owner decides on the way from a file to a signed bundle, as frozen data; desk.toml holds it.
+
+A choice that does not fit raises ChoiceError, which names the field: a page shows the line beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
+from typing import Any, get_args
+
+from recveil.attacks.knowledge import Choice
+from recveil.desk.export import TARGETS
+from recveil.desk.publish import FORMATS, TIMES
+from recveil.errors import RecveilError, unknown
+
+UNITS = ("user", "session", "record")
+USES = ("recommend", "ratings", "algorithms", "tags")
+MEASURED_ON = ("twin", "sample", "data")
+DECISIONS = ("", "approved", "refused")
+RATINGS = ("both", "with", "without")
+Texts = tuple[str, ...]
+
+
+class ChoiceError(RecveilError):
+    """A choice that does not fit: `field` is its dotted name."""
+
+    def __init__(self, field: str | None, line: str) -> None:
+        super().__init__(line)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class Data:
+    """source: a path (relative to the folder) or sample:NAME. columns: roles to names. types: of ids, int or text."""
+
+    source: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    duplicates: str = "last"
+    fold_tags: bool = False
+
+
+@dataclass(frozen=True)
+class Protect:
+    unit: str = "user"
+
+
+@dataclass(frozen=True)
+class To:
+    """name: a recipient that recveil knows, or a file. purpose and contract: for the sheet alone."""
+
+    name: str = ""
+    purpose: str = ""
+    contract: str = ""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What must still work, and how much of it. on: where that is measured; people, items: the size of a twin."""
+
+    what: str = ""
+    keep: float = 0.7
+    on: str = "twin"
+    people: int = 0
+    items: int = 0
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Mechanisms and files of other tools to compare, how thoroughly, and the one that was chosen."""
+
+    specs: Texts = ()
+    files: Texts = ()
+    chosen: str = ""
+    quick: bool = True
+    shadows: int = 0
+    holdout: float = 0.2
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How the bundle is made. seed: -1 for none. holdout: people kept out, as strangers for the attacks."""
+
+    seed: int = -1
+    format: str = "parquet"
+    time: str = "auto"
+    holdout: float = 0.1
+    licence: str = ""
+    catalogue: str = ""
+    ledger: str = "ledger.jsonl"
+    outside_budget: bool = False
+
+
+@dataclass(frozen=True)
+class RedTeam:
+    """What the attackers of the chosen release know; shadows: releases of halves to learn from."""
+
+    known: str = "2,4,8"
+    items: str = "random"
+    ratings: str = "both"
+    shadows: int = 0
+
+
+@dataclass(frozen=True)
+class Officer:
+    name: str = ""
+    role: str = ""
+    decision: str = ""
+    conditions: Texts = ()
+    until: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Owner:
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Publish:
+    exports: Texts = ("zip",)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All sections of desk.toml."""
+
+    data: Data = field(default_factory=Data)
+    protect: Protect = field(default_factory=Protect)
+    recipient: To = field(default_factory=To)
+    use: Use = field(default_factory=Use)
+    candidates: Candidates = field(default_factory=Candidates)
+    release: Wishes = field(default_factory=Wishes)
+    red_team: RedTeam = field(default_factory=RedTeam)
+    officer: Officer = field(default_factory=Officer)
+    owner: Owner = field(default_factory=Owner)
+    publish: Publish = field(default_factory=Publish)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data; lists for tuples."""
+        return {
+            name: {key: list(value) if isinstance(value, tuple) else value for key, value in section.items()}
+            for name, section in asdict(self).items()
+        }
+
+    def changed(self, changes: Any) -> Choices:
+        """With other values for some fields; what is not named stays."""
+        if not isinstance(changes, Mapping):
+            raise ChoiceError(None, "choices are sections, such as [data], with values below")
+        return checked(replace(self, **{name: self._section(name, given) for name, given in changes.items()}))
+
+    def _section(self, name: str, given: Any) -> Any:
+        known = [f.name for f in fields(self)]
+        if name not in known:
+            raise ChoiceError(None, str(unknown("section", str(name), known)))
+        if not isinstance(given, Mapping):
+            raise ChoiceError(name, f"{name} is a section: [{name}] with values below")
+        section = getattr(self, name)
+        values = {f.name: getattr(section, f.name) for f in fields(section)}
+        for key, value in given.items():
+            if key not in values:
+                raise ChoiceError(f"{name}.{key}", str(unknown(f"choice in {name}", str(key), values)))
+            values[key] = _fitting(f"{name}.{key}", values[key], value)
+        return type(section)(**values)
+
+
+def _fitting(where: str, like: Any, value: Any) -> Any:
+    """The value in the type of the one that it replaces."""
+    if isinstance(like, bool):
+        fits, wants = isinstance(value, bool), "true or false"
+    elif isinstance(like, int):
+        fits, wants = isinstance(value, int) and not isinstance(value, bool), "a whole number"
+    elif isinstance(like, float):
+        fits, wants = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+    elif isinstance(like, tuple):
+        fits, wants = isinstance(value, list | tuple) and all(isinstance(v, str) for v in value), "a list of texts"
+    elif isinstance(like, Mapping):
+        fits = isinstance(value, Mapping) and all(isinstance(v, str) for v in (*value, *value.values()))
+        wants = "a table of texts"
+    else:
+        fits, wants = isinstance(value, str), "a text"
+    if not fits:
+        raise ChoiceError(where, f"{where} is {wants}, not {value!r}")
+    if isinstance(like, str) and not value.isprintable():
+        raise ChoiceError(where, f"{where} is one line of text without control characters")
+    if isinstance(like, tuple):
+        return tuple(dict.fromkeys(v.strip() for v in value if v.strip()))
+    if isinstance(like, Mapping):
+        return {key: text for key, text in value.items() if text}
+    return float(value) if isinstance(like, float) else value.strip() if isinstance(like, str) else value
+
+
+def checked(choices: Choices) -> Choices:
+    """The choices, or the first that cannot be."""
+    c = choices
+    for where, value, known in (
+        ("protect.unit", c.protect.unit, UNITS),
+        ("use.what", c.use.what, ("", *USES)),
+        ("use.on", c.use.on, MEASURED_ON),
+        ("release.format", c.release.format, FORMATS),
+        ("release.time", c.release.time, TIMES),
+        ("red_team.items", c.red_team.items, get_args(Choice)),
+        ("red_team.ratings", c.red_team.ratings, RATINGS),
+        ("officer.decision", c.officer.decision, DECISIONS),
+        *(("publish.exports", name, TARGETS) for name in c.publish.exports),
+    ):
+        if value not in known:
+            raise ChoiceError(where, str(unknown(where, value, (k for k in known if k))))
+    for where, share, least in (
+        ("use.keep", c.use.keep, 0.01),
+        ("candidates.holdout", c.candidates.holdout, 0.01),
+        ("release.holdout", c.release.holdout, 0.0),
+    ):
+        if not least <= share < 1:
+            raise ChoiceError(where, f"{where} is a share from {least:g} to below 1, not {share:g}")
+    for where, number, low in (
+        ("use.people", c.use.people, 0),
+        ("use.items", c.use.items, 0),
+        ("candidates.shadows", c.candidates.shadows, 0),
+        ("red_team.shadows", c.red_team.shadows, 0),
+        ("candidates.seed", c.candidates.seed, 0),
+        ("release.seed", c.release.seed, -1),
+    ):
+        if number < low:
+            raise ChoiceError(where, f"{where} is at least {low}, not {number}")
+    known_levels(c)
+    last_day(c)
+    return choices
+
+
+def known_levels(choices: Choices) -> tuple[int, ...] | None:
+    """How many items the attackers of the red team know."""
+    text = choices.red_team.known
+    try:
+        levels = tuple(int(part) for part in text.split(",")) if text else None
+    except ValueError:
+        levels = (0,)
+    if levels is not None and min(levels) < 1:
+        raise ChoiceError("red_team.known", f"red_team.known takes whole numbers such as 2,4,8, not {text!r}")
+    return levels
+
+
+def last_day(choices: Choices) -> date | None:
+    """The last day of an approval."""
+    text = choices.officer.until
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise ChoiceError("officer.until", f"officer.until is a day such as 2027-11-15, not {text!r}") from None
+
+
+def from_toml(text: str, name: str = "desk.toml") -> Choices:
+    """The choices in the text of a file; one line says what is wrong with it."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as why:
+        raise ChoiceError(None, f"{name} cannot be read: {why}") from None
+    try:
+        return Choices().changed(found)
+    except ChoiceError as why:
+        raise ChoiceError(why.field, f"{name}: {why}") from None
+
+
+def to_toml(choices: Choices) -> str:
+    """The text of desk.toml."""
+    parts = []
+    for name, section in choices.record().items():
+        lines = [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in section.items())]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_toml(key)} = {_toml(text)}" for key, text in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,103 @@
+"""For every screen the command lines that do the same."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from recveil.desk.project.choices import Choices
+from recveil.desk.project.jobs import Desk
+from recveil.desk.project.plan import FILE
+
+
+def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
+    """By the name of the screen; nothing where a choice is missing on which the command hangs."""
+    run = f"recveil run {quote(str(desk.project.file))}"
+    if not choices.data.source:
+        return {"start": ["recveil inspect DATA"]}
+    data = _data(desk, choices)
+    place = f"bundles/{bundle or 'BUNDLE'}"
+    ledger = choices.release.ledger
+    return {
+        "start": [f"recveil inspect {data}"],
+        "people": [f"recveil inspect {data}"],
+        "exposure": [f"recveil assess {data} --seed {choices.candidates.seed}"],
+        "recipient": [f"recveil decide {place} --recipient {quote(choices.recipient.name or 'public')}"],
+        "use": _tune(choices, data),
+        "candidates": _compare(choices, data),
+        "red-team": [_release(choices, data, place), _measure(choices, data, place, bundle)],
+        "decide": [_decide(choices, place)],
+        "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
+        "watch": [f"recveil ledger show {quote(ledger)}"] if ledger else [],
+    }
+
+
+def _data(desk: Desk, choices: Choices) -> str:
+    data = choices.data
+    parts = [quote(data.source if data.source.startswith("sample:") else str(desk.project.path(data.source)))]
+    if data.columns:
+        parts.append("--columns " + quote(",".join(f"{role}={name}" for role, name in data.columns.items())))
+    if data.types:
+        parts.append("--types " + quote(",".join(f"{role}={name}" for role, name in data.types.items())))
+    return " ".join(parts)
+
+
+def _tune(choices: Choices, data: str) -> list[str]:
+    use = choices.use
+    if not use.what or use.what == "ratings":
+        return []
+    bound = f"{'agreement' if use.what == 'algorithms' else 'lift'}>={use.keep:g}"
+    size = f" --people {use.people}" if use.on == "twin" and use.people else ""
+    size += f" --items {use.items}" if size and use.items else ""
+    return [f"recveil tune {data} --with MECHANISM --keep '{bound}'{size}{' --on-data' * (use.on == 'data')}"]
+
+
+def _compare(choices: Choices, data: str) -> list[str]:
+    wanted = choices.candidates
+    with_ = [f"--with {quote(spec)}" for spec in wanted.specs] + [f"--release {quote(file)}" for file in wanted.files]
+    how = ["--quick"] * wanted.quick + [f"--shadows {wanted.shadows}", f"--seed {wanted.seed}"]
+    return [" ".join([f"recveil compare {data}", *with_, *how, "-o report.html"])] if with_ else []
+
+
+def _release(choices: Choices, data: str, place: str) -> str:
+    wishes, spec = choices.release, choices.candidates.chosen
+    parts = [f"recveil release {data} --with {quote(spec.removeprefix(FILE) or 'MECHANISM')} -o {place}"]
+    if wishes.holdout:
+        parts.append(f"--holdout {wishes.holdout:g} --holdout-file private/held.parquet")
+    for option, value in (("format", wishes.format), ("time", wishes.time), ("licence", wishes.licence)):
+        if value and value not in ("parquet", "auto"):
+            parts.append(f"--{option} {quote(value)}")
+    if wishes.catalogue:
+        parts.append(f"--catalogue {quote(wishes.catalogue)}")
+    if wishes.ledger:
+        parts.append(f"--ledger {quote(wishes.ledger)}")
+    parts.append(f"--sign {quote(choices.owner.key or 'keys/owner.key')}")
+    return " ".join(parts + [f"--seed {wishes.seed}"] * (wishes.seed >= 0))
+
+
+def _measure(choices: Choices, data: str, place: str, bundle: str | None) -> str:
+    how = choices.red_team
+    parts = [f"recveil measure {data} {place}"]
+    if choices.release.holdout:
+        parts.append(f"--holdout private/{bundle or 'BUNDLE'}-held.parquet")
+    parts.append(f"--known {how.known} --items {how.items}")
+    parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
+    parts += [f"--shadows {how.shadows}"] * (how.shadows > 0)
+    return " ".join([*parts, f"--sign {quote(choices.owner.key or 'keys/owner.key')}"])
+
+
+def _decide(choices: Choices, place: str) -> str:
+    officer, to = choices.officer, choices.recipient
+    parts = [f"recveil decide {place} --recipient {quote(to.name or 'public')}"]
+    if officer.name and officer.role and officer.decision:
+        parts.append(
+            f"--as {quote(f'{officer.name}, {officer.role}')} --key {quote(officer.key or 'keys/officer.key')}"
+        )
+        parts.append("--approve" if officer.decision == "approved" else "--refuse")
+    parts += [f"--condition {quote(words)}" for words in officer.conditions]
+    parts += [f"--until {officer.until}"] * bool(officer.until)
+    parts += [f"--purpose {quote(to.purpose)}"] * bool(to.purpose)
+    return " ".join(parts)
+
+
+def _export(to: str, place: str) -> str:
+    return f"recveil export {place} --to {to} -o {'bundle.zip' if to == 'zip' else to}"

@@ -1,0 +1,175 @@
+"""Project: the owner's folder. desk.toml with the choices, uploads, results, bundles, keys and the ledger beside it.
+
+The version of a project is the hash of desk.toml: a change that was made from another version, be it in a second tab or
+by hand, is refused, and nobody's choices are lost unseen.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from recveil.desk.inputs import SAMPLE, Input
+from recveil.desk.project.choices import ChoiceError, Choices, Data, from_toml, to_toml
+from recveil.errors import RecveilError
+from recveil.formats.files import written
+
+FILE, LOCK = "desk.toml", ".desk.lock"
+ROOMS = ("work", "results", "bundles", "uploads", "keys", "private")  # made closed to others
+
+
+class StaleError(RecveilError):
+    """A change that was made from a version of the project that is not there any more."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder and what lies in it."""
+
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / FILE
+
+    def text(self) -> str:
+        try:
+            return self.file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise ChoiceError(None, f"{self.file}: there is no such file; recveil desk makes one") from None
+        except (OSError, UnicodeDecodeError) as why:
+            raise ChoiceError(None, f"{self.file} cannot be read: {getattr(why, 'strerror', None) or why}") from None
+
+    def read(self) -> tuple[Choices, str]:
+        """The choices and their version."""
+        text = self.text()
+        return from_toml(text, FILE), _version(text)
+
+    def change(self, changes: Mapping[str, Any], version: str | None = None) -> Choices:
+        """Other values for some choices; refused where `version` is given and is not that of the file."""
+        with self.held():
+            text = self.text()
+            if version is not None and version != _version(text):
+                raise StaleError(
+                    "the project was changed elsewhere meanwhile; look at it as it is now and choose again"
+                )
+            made = from_toml(text, FILE).changed(changes)
+            if (after := to_toml(made)) != text:
+                self._write(after)
+            return made
+
+    def put(self, choices: Choices) -> None:
+        """These choices, whatever was there."""
+        with self.held():
+            self._write(to_toml(choices))
+
+    def _write(self, text: str) -> None:
+        with written(self.file, private=True) as file:
+            file.write(text.encode())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While choices are read, changed and written nobody else does."""
+        with _opened(self.folder / LOCK) as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    def room(self, name: str) -> Path:
+        """A folder in it that only its owner looks into."""
+        path = self.folder / name
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as why:
+            raise RecveilError(f"{path} cannot be made: {why.strerror or why}") from None
+        return path
+
+    def path(self, name: str) -> Path:
+        """A path of desk.toml: relative ones start in the folder."""
+        return self.folder / name
+
+    def input(self, data: Data) -> Input:
+        """The data of the project as a request takes them."""
+        if not data.source:
+            raise ChoiceError("data.source", "no data yet: choose a sample or a file")
+        source = data.source if data.source.startswith(SAMPLE) else str(self.path(data.source))
+        types: Any = dict(data.types) or None
+        return Input(source, dict(data.columns) or None, data.duplicates, data.fold_tags, types)
+
+    def stored(self, source: str, base: Path | None = None) -> str:
+        """How desk.toml names a source: a sample, a path inside the folder, or an absolute one."""
+        if source.startswith(SAMPLE):
+            return source
+        path = Path(source).expanduser()
+        for one in (self.folder / path, (base or Path.cwd()) / path):
+            if one.exists():
+                path = one.resolve()
+                break
+        else:
+            raise ChoiceError("data.source", f"{source}: there is no such file")
+        inside = self.folder.resolve()
+        return str(path.relative_to(inside)) if path.is_relative_to(inside) else str(path)
+
+    def identity(self, source: str) -> list[Any]:
+        """What tells that a source is still the one that it was: of a file its name, size and date."""
+        if source.startswith(SAMPLE):
+            return [source]
+        path = self.path(source)
+        try:
+            found = path.stat()
+        except OSError as why:
+            raise ChoiceError("data.source", f"{path} cannot be read: {why.strerror or why}") from None
+        if path.is_dir():
+            return [str(path), *sorted(str(p) for p in path.rglob("*"))]
+        return [str(path), found.st_size, found.st_mtime_ns]
+
+
+def open_project(folder: str | Path) -> Project:
+    """A project in a folder, which is made where there is none yet; the folder of a desk.toml if that is named."""
+    path = Path(folder)
+    path = path.parent if path.name == FILE else path
+    project = Project(path.absolute())
+    try:
+        project.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        raise RecveilError(f"{path} cannot be made: {why.strerror or why}") from None
+    if not os.access(project.folder, os.R_OK | os.W_OK | os.X_OK):
+        raise RecveilError(f"{path}: no permission to read and write in this folder; choose another with --project")
+    if not project.file.exists():
+        project.put(Choices())
+    project.read()
+    return project
+
+
+@contextmanager
+def sole_desk(project: Project) -> Iterator[None]:
+    """For as long as a desk is open on a project no other can be."""
+    with _opened(project.folder / ".desk.open") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RecveilError(
+                f"{project.folder}: a desk is open on this folder already; close it, or choose another with --project"
+            ) from None
+        yield
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as why:
+        raise RecveilError(f"{path} cannot be written: {why.strerror or why}") from None
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _version(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,155 @@
+"""The plan: which jobs the present choices ask for, by kind. Each id follows from what its result depends on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.jobs import DONE, Desk, Job, job
+from recveil.desk.project.publishing import bundle_place, decided
+from recveil.desk.project.units import with_unit
+from recveil.errors import RecveilError
+from recveil.mechanisms.spec import parse, text
+
+KINDS = ("overview", "exposure", "solve", "candidates", "bundle", "red-team", "publish")
+FILE = "file:"  # before the path of a candidate that another tool made
+
+
+def jobs_of(desk: Desk, choices: Choices, kind: str) -> list[Job]:
+    """The jobs of a kind that the present choices ask for; a ChoiceError where something must be chosen first."""
+    plans: dict[str, Any] = {
+        "overview": lambda: [overview_job(desk, choices)],
+        "exposure": lambda: _exposure(desk, choices),
+        "solve": lambda: _solve(desk, choices),
+        "candidates": lambda: candidate_jobs(desk, choices),
+        "bundle": lambda: [bundle_job(desk, choices)],
+        "red-team": lambda: [red_team_job(desk, choices)],
+        "publish": lambda: [publish_job(desk, choices)],
+    }
+    if kind not in plans:
+        raise RecveilError(f"there is no work of the kind {kind}; there are {', '.join(KINDS)}")
+    return list(plans[kind]())
+
+
+def data_of(desk: Desk, choices: Choices) -> list[Any]:
+    """What a result on the data depends on."""
+    desk.project.input(choices.data)
+    return [desk.project.identity(choices.data.source), choices.record()["data"]]
+
+
+def overview_job(desk: Desk, choices: Choices) -> Job:
+    return job("overview", choices.data.source, choices, data_of(desk, choices))
+
+
+def overview_of(desk: Desk, choices: Choices) -> dict[str, Any] | None:
+    """What is known about the data of these choices; None where nothing is yet, or where they cannot be read."""
+    try:
+        found = desk.result(overview_job(desk, choices).id)
+    except ChoiceError:
+        return None
+    return found if found and not found["problem"] else None
+
+
+def _exposure(desk: Desk, choices: Choices) -> list[Job]:
+    depends = [*data_of(desk, choices), choices.candidates.seed]
+    return [job(kind, choices.data.source, choices, depends) for kind in ("exposure-first", "exposure")]
+
+
+def _solve(desk: Desk, choices: Choices) -> list[Job]:
+    from recveil.desk.project.stages import solvable
+
+    known = overview_of(desk, choices)
+    if known is None:
+        raise ChoiceError("data.source", "the data were not looked at yet")
+    if not choices.use.what:
+        raise ChoiceError("use.what", "choose what must still work")
+    sample = choices.data.source.startswith("sample:")
+    if choices.use.on == "twin" and not choices.use.people and not sample:
+        raise ChoiceError("use.people", "declare how many people a generated twin has, such as 100000")
+    depends = [*data_of(desk, choices), choices.record()["use"], choices.candidates.seed]
+    specs = [with_unit(spec, choices.protect.unit) for spec in solvable(choices, known)]
+    if not specs:
+        raise ChoiceError("use.what", "nothing that fits these data can be solved for; look at the candidates' figures")
+    return [job("solve", spec.partition(":")[0], choices, depends, spec) for spec in specs]
+
+
+def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
+    wanted = choices.candidates
+    how = [wanted.quick, wanted.shadows, wanted.holdout, wanted.seed]
+    depends = [*data_of(desk, choices), how]
+    made = [job("candidate", spec, choices, depends, spec) for spec in map(spelt, wanted.specs)]
+    for name in wanted.files:
+        try:
+            identity = desk.project.identity(name)
+        except ChoiceError as why:
+            raise ChoiceError("candidates.files", str(why)) from None
+        made.append(job("candidate", Path(name).name, choices, [*depends, identity], FILE + name))
+    if not made:
+        raise ChoiceError("candidates.specs", "nothing to compare yet: choose at least one")
+    return made
+
+
+def spelt(spec: str) -> str:
+    """A spec as recveil writes it, so that the same mechanism is the same job."""
+    try:
+        return text(parse(spec))
+    except RecveilError as why:
+        raise ChoiceError("candidates.specs", str(why)) from None
+
+
+def chosen_job(desk: Desk, choices: Choices) -> str | None:
+    """The job of the candidate that was chosen."""
+    chosen = choices.candidates.chosen
+    try:
+        about = chosen if chosen.startswith(FILE) or not chosen else spelt(chosen)
+        return next((one.id for one in candidate_jobs(desk, choices) if one.about == about), None)
+    except ChoiceError:
+        return None
+
+
+def bundle_job(desk: Desk, choices: Choices) -> Job:
+    chosen = choices.candidates.chosen
+    if not chosen:
+        raise ChoiceError("candidates.chosen", "choose one of the candidates first")
+    wishes = {k: v for k, v in choices.record()["release"].items() if k not in ("ledger", "outside_budget")}
+    try:
+        spec = chosen if chosen.startswith(FILE) else spelt(chosen)
+    except ChoiceError as why:
+        raise ChoiceError("candidates.chosen", str(why)) from None
+    return job("bundle", spec, choices, [*data_of(desk, choices), wishes], spec)
+
+
+def made_bundle(desk: Desk, choices: Choices) -> str | None:
+    """The name of the bundle that these choices made; None where there is none yet."""
+    try:
+        name = bundle_job(desk, choices).id
+    except ChoiceError:
+        return None
+    return name if desk.state(name) == DONE and bundle_place(desk.project, name).exists() else None
+
+
+def standing_bundle(desk: Desk, choices: Choices) -> str:
+    name = made_bundle(desk, choices)
+    if name is None:
+        raise ChoiceError("candidates.chosen", "the bundle is not made yet: protect the data with the chosen one first")
+    return name
+
+
+def red_team_job(desk: Desk, choices: Choices) -> Job:
+    name = standing_bundle(desk, choices)
+    depends = [desk.result(name)["sha256"], choices.record()["red_team"]]
+    return job("red-team", choices.candidates.chosen, choices, depends, name)
+
+
+def publish_job(desk: Desk, choices: Choices) -> Job:
+    name = standing_bundle(desk, choices)
+    if (kind := decided(desk.project, name)) != "approved":
+        raise ChoiceError("officer.decision", f"it was {kind}" if kind else "nobody has approved it: decide first")
+    return job(
+        "publish", choices.candidates.chosen, choices, [name, _claims(desk, name), *choices.publish.exports], name
+    )
+
+
+def _claims(desk: Desk, name: str) -> str:
+    return (bundle_place(desk.project, name) / "claims.jsonl").read_text(encoding="utf-8")

@@ -1,0 +1,202 @@
+"""Making, attacking, signing and publishing the bundle of a project. What goes out is there whole, or not at all.
+
+bundles/NAME          the bundle, made once; entered into the ledger before any noise was drawn
+bundles/NAME.owner    what was measured on it and the decision sheet
+private/NAME-...      the id map and the people held out
+published/NAME        what goes out: the bundle with its claims, and the exports; only after an approval
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from recveil.desk import owner
+from recveil.desk.bundle import MANIFEST, verified_digests
+from recveil.desk.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
+from recveil.desk.decision import Context, Decider, decide
+from recveil.desk.equipment import Equipment
+from recveil.desk.export import export
+from recveil.desk.inputs import Input
+from recveil.desk.licences import licence
+from recveil.desk.measure import MeasureRequest, run_measure
+from recveil.desk.places import Folder, whole
+from recveil.desk.progress import Progress
+from recveil.desk.project.choices import ChoiceError, Choices, known_levels, last_day
+from recveil.desk.project.folder import Project
+from recveil.desk.project.jobs import Job
+from recveil.desk.publish import ReleaseRequest, run_release
+from recveil.desk.recipients import read_recipient
+from recveil.desk.signing import Ask, Signer, load_key, new_key
+from recveil.desk.verification import verify_bundle
+from recveil.errors import RecveilError
+from recveil.mechanism import Synthesis
+from recveil.mechanisms.spec import parse
+
+
+def bundle_place(project: Project, name: str) -> Path:
+    return project.room("bundles") / name
+
+
+def published_place(project: Project, name: str) -> Path:
+    return project.folder / "published" / name
+
+
+def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> Signer:
+    """A key of the owner's or the officer's; where none is named, one of the project's own, made when first needed."""
+    path = project.path(given) if given else project.room("keys") / f"{who}.key"
+    if not given and not path.exists():
+        new_key(path)
+    return load_key(path, ask)
+
+
+def make_bundle(project: Project, job: Job, progress: Progress) -> Any:
+    """The release of the chosen mechanism. A bundle that stands there whole already is not made, or spent, again."""
+    choices, name = job.made_choices(), job.id
+    place = bundle_place(project, name)
+    if not place.exists():
+        run_release(_release_request(project, choices, name), progress)
+    manifest, digests = verified_digests(place)
+    return {"name": name, "manifest": manifest, "sha256": digests[MANIFEST]}
+
+
+def _release_request(project: Project, choices: Choices, name: str) -> ReleaseRequest:
+    wishes, spec = choices.release, choices.candidates.chosen
+    if spec.startswith("file:"):
+        raise ChoiceError(
+            "candidates.chosen", "a file of another tool is compared, not released: recveil cannot say how it was made"
+        )
+    mechanism = parse(spec)
+    keeps = not isinstance(mechanism, Synthesis) or mechanism.knows_users
+    private = project.room("private")
+    return ReleaseRequest(
+        project.input(choices.data),
+        mechanism,
+        str(bundle_place(project, name)),
+        format=wishes.format,
+        time=wishes.time,
+        holdout=wishes.holdout,
+        holdout_file=str(private / f"{name}-held.parquet") if wishes.holdout else None,
+        catalogue=str(project.path(wishes.catalogue)) if wishes.catalogue else None,
+        keep_map=str(private / f"{name}-map.csv") if keeps else None,
+        ledger=str(project.path(wishes.ledger)) if wishes.ledger else None,
+        outside_budget=wishes.outside_budget,
+        licence=licence(wishes.licence) if wishes.licence else None,
+        key=signer(project, OWNER, choices.owner.key),
+        seed=None if wishes.seed < 0 else wishes.seed,
+    )
+
+
+def red_team(project: Project, job: Job, progress: Progress) -> Any:
+    """What the attacks find in the bundle (job.about is its name); kept, signed, in the owner's folder beside it."""
+    choices, name = job.made_choices(), job.about
+    place, private, how = bundle_place(project, name), project.room("private"), choices.red_team
+    held, id_map = private / f"{name}-held.parquet", private / f"{name}-map.csv"
+    request = MeasureRequest(
+        project.input(choices.data),
+        str(place),
+        id_map=str(id_map) if id_map.exists() else None,
+        holdout=Input(str(held)) if held.exists() else None,
+        known=known_levels(choices),
+        items=how.items,
+        ratings={"both": None, "with": True, "without": False}[how.ratings],
+        seed=None if choices.release.seed < 0 else choices.release.seed,
+        equipment=Equipment(how.shadows),
+    )
+    found = run_measure(request, progress)
+    owner.keep_measurements(place, found, owner.owner_folder(place), signer(project, OWNER, choices.owner.key))
+    kept = owner.measurements(owner.owner_folder(place), verified_digests(place)[1])
+    return {"name": name, "knowledge": request.knowledge, **(kept or {})}
+
+
+def write_sheet(project: Project, choices: Choices, name: str) -> dict[str, Any]:
+    """The decision sheet as it stands now, without a decision."""
+    return dict(decide(bundle_place(project, name), _context(project, choices))["sheet"])
+
+
+def sign_decision(project: Project, choices: Choices, name: str, ask: Ask = lambda: None) -> dict[str, Any]:
+    """The officer's decision, signed into the bundle's claims; the sheet that she saw is committed to."""
+    officer = choices.officer
+    for field in ("name", "role", "decision"):
+        if not getattr(officer, field):
+            raise ChoiceError(f"officer.{field}", f"a decision needs the officer's {field}")
+    key = signer(project, OFFICER, officer.key, ask)
+    decider = Decider(officer.name, officer.role, officer.decision, key)
+    return dict(decide(bundle_place(project, name), _context(project, choices), decider))
+
+
+def _context(project: Project, choices: Choices) -> Context:
+    to = choices.recipient
+    if not to.name:
+        raise ChoiceError("recipient.name", "nobody receives it yet: choose a recipient")
+    ledger = project.path(choices.release.ledger) if choices.release.ledger else None
+    return Context(
+        recipient(project, to.name),
+        to.purpose,
+        to.contract,
+        last_day(choices),
+        choices.officer.conditions,
+        str(ledger) if ledger and ledger.exists() else None,
+    )
+
+
+def recipient(project: Project, name: str) -> Any:
+    """A recipient by name, or from a file beside desk.toml."""
+    file = project.path(name)
+    try:
+        return read_recipient(str(file) if file.is_file() else name)
+    except RecveilError as why:
+        raise ChoiceError("recipient.name", str(why)) from None
+
+
+def decisions(project: Project, name: str) -> Checked:
+    """Who said what about a bundle."""
+    place = bundle_place(project, name)
+    return check(text_of(Folder(place) / CLAIMS), verified_digests(place)[1])
+
+
+def decided(project: Project, name: str) -> str:
+    """approved, refused, or nothing yet: the last decision counts."""
+    kinds = [c.kind for c in decisions(project, name).claims if c.kind in ("approved", "refused")]
+    return kinds[-1] if kinds else ""
+
+
+def publish_bundle(project: Project, job: Job, progress: Progress) -> Any:
+    """Put what goes out into one new folder: the bundle as it was signed, and the exports."""
+    choices, name = job.made_choices(), job.about
+    if (kind := decided(project, name)) != "approved":
+        raise ChoiceError("officer.decision", f"it was {kind}" if kind else "nobody has approved it: decide first")
+    source, target = bundle_place(project, name), published_place(project, name)
+    wanted, remarks = choices.publish.exports, []
+    target.parent.mkdir(exist_ok=True)
+    with whole(Folder(target)) as part:
+        copy = part.path / "bundle"
+        Folder(source).fetch(_made(copy))
+        progress.step("publishing", 1, len(wanted) + 1)
+        for number, to in enumerate(wanted):
+            out = part.path / ("bundle.zip" if to == "zip" else to)
+            remarks += export(copy, to, out)["remarks"]
+            progress.step("publishing", number + 2, len(wanted) + 1)
+    return {"name": name, "remarks": list(dict.fromkeys(remarks)), "exports": list(wanted)}
+
+
+def verification(project: Project, choices: Choices, name: str) -> dict[str, Any]:
+    """What recveil verify says, trusting the two keys of this project."""
+    keys = fingerprints(project, choices)
+    trust = {
+        keys[OWNER]: Known(OWNER, "the owner"),
+        keys[OFFICER]: Known(OFFICER, choices.officer.name or "the officer"),
+    }
+    place = bundle_place(project, name)
+    return verify_bundle(place, trust, owner.owner_folder(place)).record() | {"keys": keys}
+
+
+def fingerprints(project: Project, choices: Choices) -> dict[str, str]:
+    """Of the keys that sign here, those that can be opened without a passphrase."""
+    given = {OWNER: choices.owner.key, OFFICER: choices.officer.key}
+    return {who: signer(project, who, key).fingerprint for who, key in given.items()}
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

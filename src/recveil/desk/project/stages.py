@@ -1,0 +1,184 @@
+"""Stages: what a job of each kind does, with the functions that the command line calls. Each returns plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recveil.attacks.linkage import linkage
+from recveil.data import Interactions
+from recveil.desk.advice import advise, first_spec
+from recveil.desk.assess import AssessRequest, itself, run_assess
+from recveil.desk.cache import Cache
+from recveil.desk.compare import CompareRequest, run_compare
+from recveil.desk.design import Design
+from recveil.desk.inspect import column_names, columns_of, inspect
+from recveil.desk.next_steps import starters
+from recveil.desk.progress import Progress
+from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.folder import Project
+from recveil.desk.project.jobs import Job
+from recveil.desk.project.publishing import make_bundle, publish_bundle, red_team
+from recveil.desk.project.units import scale_of, told_scale, units
+from recveil.desk.tune import WORLDS, TuneRequest, run_tune
+from recveil.errors import RecveilError
+from recveil.mechanisms import known_mechanisms
+
+FIRST_TARGETS = 500  # people attacked for the first figure, among all records
+HEADLINE_KNOWN = 4
+Stage = Callable[[Project, Job, Progress], Any]
+
+
+def perform(project: Project, job: Job, progress: Progress) -> Any:
+    """What comes of a job."""
+    return STAGES[job.kind](project, job, progress)
+
+
+def overview(project: Project, job: Job, progress: Progress) -> Any:
+    """What recveil inspect says, and what can be chosen for these data."""
+    choices = job.made_choices()
+    asked = project.input(choices.data)
+    progress.step("reading", 0, 1)
+    try:
+        names = column_names(str(asked.source))
+    except RecveilError as why:
+        raise ChoiceError("data.source", str(why)) from None
+    try:
+        named = columns_of(str(asked.source), asked.columns)
+        rows = asked.all_rows()
+    except RecveilError as why:  # such as names that say nothing: the owner is shown them, and says which is which
+        return {"problem": str(why), "names": names, "columns": []}
+    progress.step("reading", 1, 1)
+    scale = scale_of(rows)
+    catalogue = known_mechanisms()
+    fits = [
+        advice.record()
+        | {"spec": told_scale(first_spec(catalogue[advice.mechanism]), scale)}
+        | {"promise": catalogue[advice.mechanism].name.startswith("dp-")}
+        for advice in advise(rows)
+    ]
+    return {
+        **inspect(rows),
+        "problem": "",
+        "names": names,
+        "columns": named,
+        "units": units(rows, named),
+        "uses": _uses(rows),
+        "fitting": fits,
+        "starters": [told_scale(spec, scale) for spec in starters(rows)],
+        "scale": scale,
+        "world": WORLDS[rows.kind],
+    }
+
+
+def first_exposure(project: Project, job: Job, progress: Progress) -> Any:
+    """The first figure, within seconds: a sample of people is looked for among all records."""
+    choices = job.made_choices()
+    progress.step("reading", 0, 2)
+    rows = project.input(choices.data).all_rows().compact()
+    progress.step("looking for people", 1, 2)
+    rng = np.random.default_rng([choices.candidates.seed, *b"first"])
+    found = linkage(
+        itself(rows), rng, ratings=False, attackers=("intersection",), targets=FIRST_TARGETS, theta=None
+    )  # fmt: skip
+    return {
+        "stage": "first", "kind": rows.kind, "rows": len(rows), "users": rows.n_users, "items": rows.n_items,
+        "measurements": [m.record() for m in found], "riskiest_users": [], "riskiest_items": [], "words": [],
+        "warnings": [],
+    }  # fmt: skip
+
+
+def exposure(project: Project, job: Job, progress: Progress) -> Any:
+    """What recveil assess says."""
+    choices = job.made_choices()
+    found = run_assess(AssessRequest(project.input(choices.data), seed=choices.candidates.seed), progress)
+    return {"stage": "whole", **found}
+
+
+def solve(project: Project, job: Job, progress: Progress) -> Any:
+    """The parameters of one mechanism (job.about is its spec without them) that keep what must still work."""
+    choices = job.made_choices()
+    use, data = choices.use, project.input(choices.data)
+    if use.on == "sample":
+        data = replace(data, source=f"sample:{WORLDS[data.all_rows().kind]}", columns=None, types=None)
+    twin = use.on == "twin"
+    request = TuneRequest(
+        data,
+        job.about,
+        bound(choices),
+        people=use.people or None if twin else None,
+        items=use.items or None if twin else None,
+        on_data=use.on == "data",
+        seed=choices.candidates.seed,
+    )
+    found = run_tune(request, progress)
+    words = next((line for line in reversed(found.lines) if "keeps" in line), found.lines[0])
+    return {
+        "mechanism": job.about.partition(":")[0],
+        "spec": found.spec,
+        "words": words,
+        "lines": list(found.lines),
+        **found.found,
+    }
+
+
+def bound(choices: Choices) -> str:
+    """What must still work, as recveil tune takes it."""
+    what = {"recommend": "lift", "tags": "lift", "algorithms": "agreement"}.get(choices.use.what)
+    if what is None:
+        raise ChoiceError(
+            "use.what", "how well ratings are predicted cannot be solved for; look at the candidates' figures"
+        )
+    return f"{what}>={choices.use.keep:g}"
+
+
+def candidate(project: Project, job: Job, progress: Progress) -> Any:
+    """One candidate, attacked and put to use; what was measured before is taken from the project's own cache."""
+    choices = job.made_choices()
+    wanted = choices.candidates
+    one: Any = Path(project.path(job.about.removeprefix("file:"))) if job.about.startswith("file:") else job.about
+    design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, None, wanted.shadows)
+    cache = Cache(project.room("results") / "measured")
+    return run_compare(CompareRequest(project.input(choices.data), (one,), design, cache), progress).record()
+
+
+def solvable(choices: Choices, overview: dict[str, Any]) -> list[str]:
+    """Specs of the mechanisms whose strength can be solved for on these data, without that strength."""
+    found = []
+    agreement = bound(choices).startswith("agreement")
+    for advice in overview["fitting"]:
+        mechanism = known_mechanisms()[advice["mechanism"]]
+        if not advice["fits"] or (mechanism.name != "shuffle-nnn" if agreement else mechanism.strength is None):
+            continue
+        name, _, parameters = str(advice["spec"]).partition(":")
+        tuned = "" if mechanism.strength is None else mechanism.strength[0]
+        kept = [part for part in parameters.split(",") if part and part.partition("=")[0] != tuned]
+        found.append(name + (":" + ",".join(kept) if kept else ""))
+    return found
+
+
+def _uses(rows: Interactions) -> list[dict[str, Any]]:
+    rated, tagged = rows.rating is not None, rows.tag is not None
+    no_ratings, no_tags = "" if rated else "there are no ratings", "" if tagged else "there are no tags"
+    return [
+        {"what": "recommend", "possible": not tagged, "solvable": not tagged, "why": "these are tags" * tagged},
+        {"what": "ratings", "possible": rated, "solvable": False, "why": no_ratings},
+        {"what": "algorithms", "possible": rated, "solvable": rated, "why": no_ratings},
+        {"what": "tags", "possible": tagged, "solvable": tagged, "why": no_tags},
+    ]  # fmt: skip
+
+
+STAGES: dict[str, Stage] = {
+    "overview": overview,
+    "exposure-first": first_exposure,
+    "exposure": exposure,
+    "solve": solve,
+    "candidate": candidate,
+    "bundle": make_bundle,
+    "red-team": red_team,
+    "publish": publish_bundle,
+}

@@ -1,0 +1,287 @@
+"""What a screen shows of what was found: results of the present choices as plain data, for the owner's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from recveil.desk import evidence, ledger, owner
+from recveil.desk.bundle import verified_digests
+from recveil.desk.candidates import ELSEWHERE
+from recveil.desk.criteria import CRITERIA
+from recveil.desk.project import plan
+from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.folder import Project
+from recveil.desk.project.jobs import FAILED, Desk
+from recveil.desk.project.publishing import (
+    bundle_place,
+    decided,
+    decisions,
+    published_place,
+    recipient,
+    verification,
+    write_sheet,
+)
+from recveil.desk.recipients import built_in
+from recveil.guarantee import Guarantee
+from recveil.measurement import Measurement
+from recveil.report.table import Entry, Report, Words, short
+from recveil.report.verdict import headline as verdict
+from recveil.report.verdict import sentence
+
+KNOWN = 4  # items that the attacker of the headline knows
+OUTSIDE = (
+    "Choosing among candidates by figures that were computed on private data is outside any proof: the choice itself "
+    "tells a little about the data. The sheet says so."
+)
+
+
+class NotThereError(ChoiceError):
+    """A result that was not made yet."""
+
+
+def overview(project: Project) -> Any:
+    choices, _ = project.read()
+    desk = Desk(project)
+    return _there(desk.result(plan.overview_job(desk, choices).id), "the data were not looked at yet")
+
+
+def exposure(project: Project, names: bool = False) -> dict[str, Any]:
+    """The best that is known: of the whole, else the first figure. People and items by ordinal, unless asked for."""
+    choices, _ = project.read()
+    desk = Desk(project)
+    first, last = plan.jobs_of(desk, choices, "exposure")
+    found = dict(_there(desk.result(last.id) or desk.result(first.id), "the exposure was not measured yet"))
+    for key, name in (("riskiest_users", "user"), ("riskiest_items", "item")):
+        found[key] = [
+            {"ordinal": n, **{k: v for k, v in row.items() if names or k != name}}
+            for n, row in enumerate(found[key], 1)
+        ]
+    curve = _curve(found["measurements"])
+    return found | {"headline": headline(found["measurements"]), "curve": curve}
+
+
+def headline(measurements: list[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How many people few known items single out."""
+    return min(_curve(measurements), key=lambda point: abs(point["known"] - KNOWN), default=None)
+
+
+def _curve(measurements: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """By number of known items, who is found by those who match them all."""
+    return [
+        {"known": m["params"]["known"], **_figures(m)}
+        for m in measurements
+        if m["name"] == "linkage" and m["params"]["attacker"] == "intersection" and not m["params"]["ratings"]
+    ]
+
+
+def _figures(m: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: m[key] for key in ("value", "low", "high", "control", "chance")}
+
+
+def recipients() -> list[dict[str, Any]]:
+    return [asdict(one) | {"rules": one.rules()} for one in built_in().values()]
+
+
+def solved(project: Project) -> dict[str, Any]:
+    """What was solved for, and what could not be."""
+    from recveil.desk.project.stages import bound
+
+    choices, _ = project.read()
+    desk = Desk(project)
+    jobs = plan.jobs_of(desk, choices, "solve")
+    found = [desk.result(one.id) for one in jobs]
+    failed = [(one, desk.why(one.id)[1]) for one in jobs if desk.state(one.id) == FAILED]
+    return {
+        "found": [one for one in found if one],
+        "failed": [{"mechanism": one.title, "line": line} for one, line in failed],
+        "bound": bound(choices),
+        "outside_proof": OUTSIDE,
+    }
+
+
+def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str]]:
+    """One report on all candidates that are done, as recveil compare would give it; and the job of each spec."""
+    desk = Desk(project)
+    jobs = plan.candidate_jobs(desk, choices)
+    found = [(one.id, record) for one in jobs if (record := desk.result(one.id))]
+    if not found:
+        raise NotThereError(None, "no candidate is done yet")
+    entries, ids = [], {}
+    for mark, record in found:
+        for facts in record["mechanisms"]:
+            promise = Guarantee(**facts["guarantee"])
+            entries.append(Entry(**{**facts, "guarantee": promise, "lost": tuple(facts["lost"])}))
+            ids[facts["spec"]] = mark
+    data = found[0][1]["data"]
+    return Report(
+        data=data,
+        entries=tuple(entries),
+        measurements=tuple(Measurement(**m) for _, record in found for m in record["measurements"]),
+        left_out=tuple(dict.fromkeys(line for _, record in found for line in record["left_out"])),
+        meta=found[0][1]["meta"],
+        words=Words(person="session" if data["unit"] == "session" else "person"),
+    ), ids
+
+
+def candidates(project: Project) -> dict[str, Any]:
+    """The frontier as far as it is known, and a card for each candidate."""
+    choices, _ = project.read()
+    report, ids = report_of(project, choices)
+    best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
+    chosen = plan.chosen_job(Desk(project), choices)
+    return {
+        "verdict": [verdict(report)],
+        "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
+        "left_out": list(report.left_out),
+        "outside_proof": OUTSIDE,
+    }
+
+
+def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: str | None) -> dict[str, Any]:
+    own = [m for m in report.measurements if m.mechanism == entry.spec]
+    figures = {"found": report.found(entry), "lift": report.lift(entry), "membership": report.membership(entry)}
+    return {
+        "id": mark,
+        **entry.record(),
+        "short": short(entry.spec),
+        "sentence": sentence(report, entry),
+        "frontier": best,
+        **{name: None if m is None else _figures(m.record()) for name, m in figures.items()},
+        "curve": [{"known": m.params["known"], **_figures(m.record())} for m in report.linkage(entry)],
+        "damage": _damage(own),
+        "measurements": [m.record() for m in own],
+        "elsewhere": entry.done == ELSEWHERE,
+        "chosen": bool(chosen) and mark == chosen,
+    }
+
+
+def _damage(own: list[Measurement]) -> list[dict[str, Any]]:
+    """What is lost by kind of item and of person, on average over the referees."""
+    groups: dict[str, list[Measurement]] = {}
+    for m in own:
+        if m.name == "damage":
+            groups.setdefault(str(m.params["group"]), []).append(m)
+    return [
+        {"group": group, **{key: sum(getattr(m, key) for m in some) / len(some) for key in ("value", "low", "high")}}
+        for group, some in groups.items()
+    ]
+
+
+def report_page(project: Project) -> str:
+    from recveil.report.html import html
+
+    return html(report_of(project, project.read()[0])[0])
+
+
+def bundle(project: Project) -> dict[str, Any]:
+    choices, _ = project.read()
+    desk = Desk(project)
+    name = plan.standing_bundle(desk, choices)
+    one = desk.job(name)
+    return {**desk.result(name), "place": f"bundles/{name}", "notes": desk.record(one)["notes"] if one else []}
+
+
+def red_team(project: Project) -> dict[str, Any]:
+    """The three criteria for the bundle, held against the recipient's limits."""
+    choices, _ = project.read()
+    desk = Desk(project)
+    found = _there(desk.result(plan.red_team_job(desk, choices).id), "the bundle was not attacked yet")
+    to = recipient(project, choices.recipient.name or "public")
+    judged = evidence.findings(found["measurements"], to)
+    return {
+        "criteria": [
+            {"criterion": name, "question": question, "findings": [f.record() for f in judged if f.criterion == name]}
+            for name, question in CRITERIA.items()
+        ],
+        "not_run": evidence.not_run(judged, found["left_out"], to),
+        "measurements": found["measurements"],
+        "riskiest": found["riskiest"],
+        "bundle": found["name"],
+        "guarantee": desk.result(found["name"])["manifest"]["guarantee"],
+        "knowledge": found["knowledge"],
+        "recipient": to.title,
+    }
+
+
+def sheet(project: Project) -> dict[str, Any]:
+    """The decision sheet: as it was decided on, else as the evidence stands now."""
+    choices, _ = project.read()
+    name = plan.standing_bundle(Desk(project), choices)
+    return write_sheet(project, choices, name) if not decided(project, name) else _decided_sheet(project, name)
+
+
+def _decided_sheet(project: Project, name: str) -> dict[str, Any]:
+    import json
+
+    folder = owner.owner_folder(bundle_place(project, name))
+    return dict(json.loads((folder / "decision.json").read()))
+
+
+def sheet_page(project: Project) -> str:
+    sheet(project)
+    name = plan.standing_bundle(Desk(project), project.read()[0])
+    return (owner.owner_folder(bundle_place(project, name)) / "decision.html").read()
+
+
+def published(project: Project) -> dict[str, Any]:
+    """What goes out and what stays in, verified."""
+    choices, _ = project.read()
+    name = plan.standing_bundle(Desk(project), choices)
+    place = published_place(project, name)
+    if not place.exists():
+        raise NotThereError(None, "nothing is published yet")
+    return {
+        "place": f"published/{name}",
+        "goes_out": _files(place),
+        "stays_in": [
+            {"path": f"bundles/{name}.owner", "what": "measurements and the decision sheet"},
+            {"path": "private", "what": "the mark map and the people held out"},
+            {"path": "keys", "what": "the keys that sign"},
+            {"path": choices.release.ledger, "what": "the ledger"},
+        ],
+        "verification": verification(project, choices, name),
+    }
+
+
+def _files(place: Path) -> list[dict[str, Any]]:
+    return [
+        {"path": file.relative_to(place).as_posix(), "bytes": file.stat().st_size}
+        for file in sorted(place.rglob("*"))
+        if file.is_file()
+    ]
+
+
+def watch(project: Project) -> dict[str, Any]:
+    """Earlier releases of these data, what they spend together, and what was said about the present one."""
+    choices, _ = project.read()
+    file = project.path(choices.release.ledger) if choices.release.ledger else None
+    book = ledger.registry(file) if file and file.exists() else None
+    name = plan.made_bundle(Desk(project), choices)
+    said = decisions(project, name) if name else None
+    last = next((c for c in reversed(said.claims) if c.until), None) if said else None
+    return {
+        "releases": book["releases"] if book else [],
+        "totals": [str(total) for total in ledger.totals(ledger.read(file))] if book and file else [],
+        "budgets": book["budgets"] if book else [],
+        "promise_nothing": book["promise_nothing"] if book else 0,
+        "claims": said.record() if said else [],
+        "problems": list(said.problems) if said else [],
+        "expires": str(last.until) if last else None,
+        "bundle": verified_digests(bundle_place(project, name))[0]["spec"] if name else None,
+    }
+
+
+def odds(epsilon: float) -> dict[str, Any]:
+    """What an attacker may believe after a release, by what she believed before."""
+    from recveil.report.decision import _after
+
+    return {"epsilon": epsilon, "points": [[p / 40, _after(p / 40, epsilon)] for p in range(41)]}
+
+
+def _there(found: Any, line: str) -> Any:
+    if found is None:
+        raise NotThereError(None, line)
+    return found

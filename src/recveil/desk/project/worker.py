@@ -1,0 +1,55 @@
+"""A worker: a process that does one job. It loads what work needs, then waits for the name of a job on its input.
+
+Run as `python -m recveil.desk.project.worker FOLDER`. If its input ends before a job came, nobody wants it any more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from recveil.desk.project.folder import Project
+from recveil.desk.project.jobs import DONE, Desk, Told
+from recveil.desk.project.stages import perform
+from recveil.errors import RecveilError, not_installed
+
+
+def main(folder: str) -> None:
+    from pathlib import Path
+
+    desk = Desk(Project(Path(folder)))
+    mark = sys.stdin.readline().strip()
+    if mark:
+        work(desk, mark)
+
+
+def work(desk: Desk, mark: str) -> None:
+    """Do a job, unless it is done or another process is at it; its result, or the line why there is none."""
+    with desk.taken(mark) as mine:
+        one = desk.job(mark)
+        if not mine or one is None or desk.state(mark) == DONE:
+            return
+        told = Told(desk.file(mark, "progress"))
+        try:
+            desk.keep(mark, perform(desk.project, one, told))
+        except RecveilError as why:
+            desk.fail(mark, str(why), getattr(why, "field", None))
+        except ModuleNotFoundError as missing:
+            desk.fail(mark, not_installed(missing))
+        except MemoryError:
+            desk.fail(mark, "there was not enough memory")
+        except OSError as why:
+            desk.fail(mark, f"it cannot be done: {why.strerror or why}")
+        except Exception as error:  # ours: the desk goes on, and who started it finds the trace where it was started
+            traceback.print_exc()
+            desk.fail(mark, f"an error of recveil, not of the request ({type(error).__name__})")
+        told.close()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+    try:
+        main(sys.argv[1])
+    except (RecveilError, KeyboardInterrupt) as stopped:
+        sys.exit(str(stopped))

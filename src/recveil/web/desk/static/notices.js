@@ -1,0 +1,45 @@
+/** What is said to the reader: a passing line at the bottom, progress for those who listen, problems at their field. */
+
+import { make } from "/shared/dom.js";
+import { engine, say } from "./words.js";
+
+const status = document.getElementById("status");
+const heard = document.getElementById("heard");
+let fading;
+
+/** A line at the bottom, which a screen reader says; it stays where `stays`. */
+export function says(text, stays = false) {
+  clearTimeout(fading);
+  status.replaceChildren(text);
+  if (!stays) fading = setTimeout(() => status.replaceChildren(), 7000);
+}
+
+/** Progress, for ears alone; not more often than every few seconds, unless it is the end. */
+let last = 0;
+export function hear(text, end = false) {
+  if (heard.textContent === text || (!end && Date.now() - last < 8000)) return;
+  last = Date.now();
+  heard.textContent = text;
+}
+
+/** Show a problem at the field that it concerns, or above the screen; null takes the last one away. */
+export function problem(error) {
+  for (const old of document.querySelectorAll(".problem")) old.remove();
+  for (const field of document.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  }
+  if (!error) return;
+  const line = make("p", { class: "problem", role: "alert", id: "problem" }, make("b", {}, say("problem.title")), " ", make("span", error.own ? engine : {}, error.message));
+  const field = error.field && document.querySelector(`[data-field="${CSS.escape(error.field)}"]`);
+  if (!field) {
+    document.getElementById("screen").prepend(line);
+    line.scrollIntoView({ block: "nearest" });
+    return;
+  }
+  (field.closest(".field") ?? field).append(line);
+  const input = field.matches("input, select, textarea") ? field : field.querySelector("input, select, textarea");
+  input?.setAttribute("aria-invalid", "true");
+  input?.setAttribute("aria-describedby", "problem");
+  input?.focus();
+}

@@ -1,0 +1,77 @@
+/** What the desk knows, kept current by events; choices are changed here and nowhere else. */
+
+import { problem, says } from "./notices.js";
+import { ask, Problem } from "./server.js";
+import { say } from "./words.js";
+
+let state = JSON.parse(document.getElementById("state").textContent);
+const watchers = [];
+
+export const now = () => state;
+export const choices = () => state.choices;
+
+/** Call f with the state now and whenever it changes. */
+export function watch(f) {
+  watchers.push(f);
+  f(state);
+}
+
+function take(next) {
+  state = next;
+  for (const f of watchers) f(state);
+}
+
+/** Call show with a result when there is one, and again when it becomes another; with null while there is none. */
+export function onResult(name, show, path = `/api/${name}`) {
+  let shown;
+  watch(async ({ results }) => {
+    const tag = results[name] ?? null;
+    if (tag === shown) return;
+    shown = tag;
+    const found = tag === null ? null : await ask("GET", path).catch(() => null);
+    if (tag === shown) show(found);
+  });
+}
+
+/** Do something that answers with the state; what goes wrong is told at its field. True if it went well. */
+export async function act(doing) {
+  try {
+    const next = await doing();
+    if (next?.choices) take(next);
+    problem(null);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.status === 409 && error.state) {
+      take(error.state);
+      says(say("problem.elsewhere"));
+    } else problem(error);
+    return false;
+  }
+}
+
+/** change({recipient: {name: "team"}}) */
+export const change = (wanted) => act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
+
+export const work = (kind, more = {}) => act(() => ask("POST", "/api/work", { kind, ...more }));
+export const cancel = (id) => act(() => ask("POST", "/api/work/cancel", { id }));
+
+/** The jobs of some kinds; busy: those that wait or run. */
+export const jobs = (...kinds) => state.work.filter((job) => kinds.includes(job.kind));
+export const busy = (...kinds) => jobs(...kinds).filter((job) => job.state === "queued" || job.state === "running");
+
+/** Be told by the desk; a connection that breaks is made again by the browser. */
+export function listen() {
+  const events = new EventSource("/api/events");
+  let away = false;
+  events.addEventListener("state", (event) => {
+    if (away) says(say("problem.back"));
+    away = false;
+    take(JSON.parse(event.data));
+  });
+  events.addEventListener("error", () => {
+    if (!away) says(say(events.readyState === EventSource.CLOSED ? "problem.locked" : "problem.away"), true);
+    away = true;
+  });
+  addEventListener("pagehide", () => events.close());
+}

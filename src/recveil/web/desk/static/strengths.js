@@ -1,0 +1,40 @@
+/** What is kept at which strength of protection: the curve along which the settings were found. */
+
+import { make } from "/shared/dom.js";
+import { figure, numbers, path } from "./picture.js";
+import { choices } from "./state.js";
+import { interval, percent, say } from "./words.js";
+
+const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [46, 20, 14, 44, 230];
+
+/** one: {parameter, curve: [{<parameter>, lift: {value, low, high}} | {<parameter>, refused}], spec}. */
+export function strengths({ parameter, curve, spec }) {
+  const tried = curve.map((point) => ({ at: point[parameter], ...point })).sort((a, b) => a.at - b.at);
+  const held = tried.filter((point) => point.lift);
+  const rows = tried.map((point) => [String(point.at), point.lift ? `${percent(point.lift.value)} ${interval(point.lift)}` : say("strengths.refused")]);
+  const chosen = Number(new RegExp(`${parameter}=([\\d.e-]+)`).exec(spec)?.[1]);
+  const table = numbers([parameter, say("strengths.kept")], rows);
+  return figure((width) => drawn(held, chosen, parameter, width), say("strengths.caption", { parameter }), table);
+}
+
+function drawn(held, chosen, parameter, width) {
+  const top = Math.max(1, ...held.map((p) => p.lift.high));
+  const x = (k) => LEFT + ((width - LEFT - RIGHT) * k) / Math.max(held.length - 1, 1);
+  const y = (v) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * Math.min(Math.max(v, 0), top)) / top;
+  const keep = choices().use.keep;
+  const level = (v) => [make("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }), make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v))];
+  const mark = (p, k) => make("circle", { class: `dot ${p.at === chosen ? "s2" : "s1"}`, cx: x(k), cy: y(p.lift.value), r: p.at === chosen ? 7 : 3.5 });
+  const every = Math.ceil(held.length / Math.max(2, Math.floor(width / 60)));
+  return make(
+    "svg",
+    { class: "picture", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": say("strengths.says", { parameter, value: String(chosen) }) },
+    ...[0, 0.5, 1].flatMap(level),
+    make("line", { class: "wanted", x1: LEFT, x2: width - RIGHT, y1: y(keep), y2: y(keep) }),
+    make("text", { class: "aside", x: width - RIGHT, y: y(keep) - 6, "text-anchor": "end" }, say("strengths.wanted", { share: percent(keep) })),
+    ...held.map((p, k) => make("line", { class: "whisker s1", x1: x(k), x2: x(k), y1: y(p.lift.low), y2: y(p.lift.high) })),
+    make("path", { class: "line s1", d: path(held.map((p, k) => [x(k), y(p.lift.value)])) }),
+    ...held.map(mark),
+    ...held.map((p, k) => (k % every && p.at !== chosen ? "" : make("text", { x: x(k), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, String(p.at)))),
+    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, say(width < 480 ? "strengths.across_short" : "strengths.across", { parameter })),
+  );
+}
