@@ -18,6 +18,8 @@ from recveil.data import Interactions, from_ids
 from recveil.desk.people import groups, informed
 from recveil.desk.release import release
 from recveil.errors import RecveilError
+from recveil.face.functions import compare as face_compare
+from recveil.face.functions import measure as face_measure
 from recveil.face.functions import release as face_release
 from recveil.measurement import Trial, trial
 from recveil.mechanisms.blur import Blur
@@ -141,3 +143,22 @@ def test_from_the_command_line_and_from_python(tmp_path: Path, recveil: Run) -> 
     assert refused.stderr.count("\n") == 1 and "--attributes users.csv" in refused.stderr
     face = face_release(data, "blur:share=0.2", seed=1, attributes=str(table))
     assert len(face.data) == 80 * 24
+
+
+def test_compare_holds_the_naive_against_the_aware_attacker() -> None:
+    data, who = two_tastes(300)
+    table = pl.DataFrame({"user": list(who), "odd": ["yes" if has else "no" for has in who.values()]})
+    report = face_compare(data, ["blur:share=0.3", "pseudonymise"], only=["attributes"], attributes=table)
+    ways = {(m.mechanism, m.params.get("trained", m.params.get("by"))) for m in report.measurements}
+    assert {("blur:share=0.3", way) for way in ("clean", "aware", "popularity", "misfit")} <= ways
+    assert ("pseudonymise", "aware") in ways and ("pseudonymise", "misfit") not in ways
+    with pytest.raises(RecveilError, match="must be told who has it"):
+        face_compare(data, ["blur"], only=["linkage"])
+
+
+def test_a_blurred_release_is_attacked_with_shadows_of_its_own() -> None:
+    data, who = two_tastes(80)
+    table = pl.DataFrame({"user": list(who), "odd": ["yes" if has else "no" for has in who.values()]})
+    made = face_release(data, "blur:share=0.2", seed=1, attributes=table)
+    found = face_measure(data, made, only=["shadow"], shadows=8, attributes=table)
+    assert next(m for m in found.measurements if m.name == "shadow-auc").low > 0.9

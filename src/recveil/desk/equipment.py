@@ -47,9 +47,7 @@ class Origin:
 def brought(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> Trial:
     """The trial with everything that the equipment adds to it."""
     if equipment.attributes is not None:
-        given = equipment.attributes
-        table = given if isinstance(given, pl.DataFrame) else read_people(given)
-        subject = replace(subject, attributes=labelled(subject, table))
+        subject = replace(subject, attributes=labelled(subject, read_people(equipment.attributes)))
     if equipment.also is not None:
         subject = replace(subject, also=_other(equipment, subject, origin))
     if equipment.shadows:

@@ -24,13 +24,16 @@ from recveil.attacks.shadow import breaches
 from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
+from recveil.desk.bundle import Bundle, load
 from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
+from recveil.desk.release import Release
 from recveil.errors import RecveilError, unknown
 from recveil.formats.files import written
 from recveil.measurement import Measure, Measurement, Trial, attempt, frame_of, measure, trial
+from recveil.mechanisms.spec import text
 from recveil.metrics import METRICS
 from recveil.splits import before_and_after
 from recveil.views.records import records
@@ -78,14 +81,15 @@ class Findings:
 
 @dataclass(frozen=True)
 class MeasureRequest:
-    """`data` and a release of them: a bundle, or rows in memory.
+    """`data` and a release of them: a bundle, by its place or in memory, a Release, which knows whose record is whose,
+    or rows that another tool made.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
     linkage attacker knows. `equipment` is for stronger attackers. Without a seed every run draws afresh.
     """
 
     data: Input
-    release: str | Interactions
+    release: str | Interactions | Release | Bundle
     id_map: str | pl.DataFrame | None = None
     holdout: Input | None = None
     only: tuple[str, ...] | None = None
@@ -115,12 +119,12 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
 
         return measure_files(request, seed)
     chosen = select(request.only, **request.knowledge)
-    origin, released = _released(request)
+    origin, released, id_map = _released(request)
     return measure_release(
         request.data.all_rows(),
         released,
         holdout=request.holdout.all_rows() if request.holdout else None,
-        id_map=read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map,
+        id_map=id_map,
         measures=chosen,
         seed=seed,
         mechanism=origin.spec,
@@ -130,17 +134,20 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
     )
 
 
-def _released(request: MeasureRequest) -> tuple[Origin, Interactions]:
-    """Where a release comes from, as far as it says so, and its rows: a bundle, or a file that another tool wrote."""
-    from recveil.desk.bundle import load
-
-    if isinstance(request.release, Interactions):
-        return Origin(), request.release
-    request.engine.check_reach(request.release)
-    if Path(request.release).is_file():
-        return Origin(), Input(request.release).all_rows()
-    bundle = load(request.release)
-    return Origin(bundle.manifest["spec"], bundle.guarantee), bundle.data
+def _released(request: MeasureRequest) -> tuple[Origin, Interactions, pl.DataFrame | None]:
+    """Where a release comes from, as far as it says so, its rows, and whose they are, as far as the owner says so."""
+    given = request.release
+    id_map = read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map
+    if isinstance(given, Interactions):
+        return Origin(), given, id_map
+    if isinstance(given, Release):
+        return Origin(text(given.mechanism), given.guarantee), given.data, given.id_map if id_map is None else id_map
+    if isinstance(given, str):
+        request.engine.check_reach(given)
+        if Path(given).is_file():
+            return Origin(), Input(given).all_rows(), id_map
+        given = load(given)
+    return Origin(given.manifest["spec"], given.guarantee), given.data, id_map
 
 
 def select(only: Sequence[str] | None = None, **linkage_options: Any) -> dict[str, Measure]:

@@ -18,19 +18,22 @@ MOST = 20  # values of one column that are asked about, the most frequent first
 USER = "user"
 
 
-def read_people(path: str | Path) -> pl.DataFrame:
-    """A table with a column `user` and any others; csv or parquet."""
+def read_people(given: str | Path | pl.DataFrame) -> pl.DataFrame:
+    """A table with a column `user` and any others; csv or parquet, or such a frame."""
+    frame = given if isinstance(given, pl.DataFrame) else _read(given)
+    name = "the table" if isinstance(given, pl.DataFrame) else Path(given).name
+    if USER not in frame.columns or len(frame.columns) < 2:
+        raise RecveilError(f"{name}: attributes have the column user and at least one other")
+    if frame[USER].is_duplicated().any():
+        raise RecveilError(f"{name}: a user stands in several lines; one line for each")
+    return frame
+
+
+def _read(path: str | Path) -> pl.DataFrame:
     try:
-        frame = (
-            pl.read_parquet(path) if Path(path).suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
-        )
+        return pl.read_parquet(path) if Path(path).suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RecveilError(f"{Path(path).name} cannot be read as attributes: {str(error).splitlines()[0]}") from None
-    if USER not in frame.columns or len(frame.columns) < 2:
-        raise RecveilError(f"{Path(path).name}: attributes have the column user and at least one other")
-    if frame[USER].is_duplicated().any():
-        raise RecveilError(f"{Path(path).name}: a user stands in several lines; one line for each")
-    return frame
 
 
 def questions(frame: pl.DataFrame) -> dict[str, pl.Series]:
@@ -62,8 +65,7 @@ def informed(mechanism: Mechanism, people: str | Path | pl.DataFrame | None) -> 
         return mechanism  # one that must be told says so itself
     if not isinstance(mechanism, Blur):
         raise RecveilError(f"{mechanism.name} does not look at what people are; leave --attributes out")
-    frame = people if isinstance(people, pl.DataFrame) else read_people(people)
-    return mechanism.informed(groups(frame, mechanism.attribute))
+    return mechanism.informed(groups(read_people(people), mechanism.attribute))
 
 
 def groups(frame: pl.DataFrame, column: str | None) -> dict[str, bool]:

@@ -22,6 +22,7 @@ from recveil.desk.cache import Cache
 from recveil.desk.catalogue import Catalogue, as_catalogue
 from recveil.desk.compare import CompareRequest, run_compare
 from recveil.desk.design import Design
+from recveil.desk.equipment import Equipment
 from recveil.desk.inputs import Input
 from recveil.desk.measure import Findings, MeasureRequest, run_measure
 from recveil.desk.people import informed
@@ -145,6 +146,7 @@ def measure(
     known: Sequence[int] | None = None,
     holdout: Any = None,
     strict: bool | None = None,
+    **equipment: Any,
 ) -> Any:
     """What a release gives away, and what it is worth: attacks and metrics with intervals, controls and chance.
 
@@ -155,6 +157,7 @@ def measure(
     only: names of measures; one of these that cannot be made is an error, unless `strict` is False.
     known: how many items of a person the linkage attacker knows.
     holdout: people of the data who are not in the release, anything that `read` takes.
+    equipment: shadows=32 to learn an attack from; attributes, a table of people; also, another bundle of them.
 
     The result shows itself as a table; `.frame()` is that table, `.left_out` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
@@ -166,24 +169,19 @@ def measure(
     """
     if isinstance(data, Trial):
         return _measured(data, released, seed, mechanism)
-    rows, id_map = released, None
-    if isinstance(released, Release):
-        rows, id_map = released.data, released.id_map
-    elif isinstance(released, Bundle):
-        rows = released.data
-    elif isinstance(released, str | PathLike):
-        rows = fspath(released)
-    elif not isinstance(released, Interactions):
-        rows = Input(released, duplicates="all").rows()
+    if isinstance(released, str | PathLike):
+        released = fspath(released)
+    elif not isinstance(released, Interactions | Release | Bundle):
+        released = Input(released, duplicates="all").rows()
     request = MeasureRequest(
         data=Input(data),
-        release=rows,
-        id_map=id_map,
+        release=released,
         holdout=None if holdout is None else Input(holdout),
         only=None if only is None else tuple(only),
         known=_numbers(known),
         seed=seed,
         strict=strict,
+        equipment=Equipment(**equipment),
     )
     return run_measure(request)
 
@@ -198,6 +196,7 @@ def compare(
     quick: bool = False,
     only: Sequence[str] | None = None,
     columns: Columns = None,
+    attributes: Any = None,
 ) -> Report:
     """Several releases of the same people, attacked and used alike.
 
@@ -209,6 +208,7 @@ def compare(
     quick: the quick referees alone, for a first look.
     only: names of measures, such as ["linkage", "lift"].
     columns: as for `read`.
+    attributes: a table of what people are, for attackers to infer and blur to hide.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -219,7 +219,7 @@ def compare(
     """
     design = Design(seed, holdout, splits, quick, None if only is None else tuple(only))
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None)))
+    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), attributes))
 
 
 def audit(

@@ -152,7 +152,7 @@ def _sets(chunk: Interactions) -> Interactions:
 
 def _alike(bits: sparse.csr_array) -> NDArray[np.float32]:
     """Cosines between items."""
-    both = (bits.T @ bits).toarray().astype(np.float32)
+    both: NDArray[np.float32] = (bits.T @ bits).toarray().astype(np.float32)
     size = np.sqrt(np.maximum(np.diag(both), 1.0))
     both /= size[:, None]
     both /= size[None, :]
