@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from recveil.desk.compare import compare
 from recveil.desk.design import Design, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.measure import MEASURES
+from recveil.desk.release import release
 from recveil.errors import RecveilError
-from recveil.measurement import trial
+from recveil.measurement import attempt, trial
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.metrics.lift import lift
@@ -86,6 +88,46 @@ def test_a_second_run_finds_everything_in_the_cache(
     assert not any(str(user) in text for user in films.users if len(str(user)) > 4)
     with pytest.raises(AssertionError, match="made again"):  # another split is another key
         compare(films, ["pseudonymise"], replace(plan, seed=1), cache=Cache(tmp_path))
+
+
+def test_an_interrupted_comparison_goes_on_where_it_stopped(
+    films: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[tuple[str, str | None]] = []
+
+    def watched(trial: Any, name: str, function: Any, seed: int, mechanism: str | None) -> Any:
+        measured.append((name, mechanism))
+        return attempt(trial, name, function, seed, mechanism)
+
+    def until_the_second_mechanism(done: str) -> None:
+        if done == "random-ratings: linkage":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("recveil.desk.compare.attempt", watched)
+    given, design = ["pseudonymise", "random-ratings"], Design(only=("linkage", "popularity"), shadows=0)
+    with pytest.raises(KeyboardInterrupt):
+        compare(films, given, design, cache=Cache(tmp_path), step=until_the_second_mechanism)
+    before = [*measured]
+    measured.clear()
+    report = compare(films, given, design, cache=Cache(tmp_path))
+    assert before == [("linkage", "pseudonymise"), ("popularity", "pseudonymise"), ("linkage", "random-ratings")]
+    assert measured == [("popularity", "random-ratings")]
+    fresh = compare(films, given, design)
+    assert [m.record() for m in report.measurements] == [m.record() for m in fresh.measurements]
+
+
+def test_one_release_at_a_time_stands_in_memory(films: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[Any] = []
+
+    def noted(*given: Any, **more: Any) -> Any:
+        assert not any(one() for one in alive), "the release before is gone"
+        made = release(*given, **more)
+        alive.append(ref(made.data))
+        return made
+
+    monkeypatch.setattr("recveil.desk.compare.release", noted)
+    compare(films, ["pseudonymise", "random-ratings"], Design(only=("linkage", "ranking"), quick=True, shadows=0))
+    assert len(alive) == 2
 
 
 def test_a_broken_cache_is_no_reason_to_stop(tmp_path: Path) -> None:

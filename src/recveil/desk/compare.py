@@ -17,11 +17,12 @@ from recveil.data import Interactions, concat
 from recveil.desk.advice import advise
 from recveil.desk.cache import Cache, digest, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
+from recveil.desk.criteria import attackers
 from recveil.desk.design import AGREEMENT, Design, Split, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
 from recveil.desk.inspect import inspect
-from recveil.desk.losses import gone
+from recveil.desk.losses import entry_of
 from recveil.desk.people import labelled, read_people
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
@@ -117,6 +118,7 @@ def compare(
             "trained": splits[0].train.n_users,
         },
         words=words or Words(person="session" if data.unit == "session" else "person"),
+        attackers=attackers(m.name for m in found),
     )
 
 
@@ -256,7 +258,7 @@ class _Released(_Job):
     def facts(self) -> Entry:
         drawn = self.made.published is not None and self.made.id_map is None
         done = first_paragraph(self.made.mechanism.card())
-        return _entry(self.spec, self.made.guarantee, done, self.splits[0].train, self.made.data, drawn)
+        return entry_of(self.spec, self.made.guarantee, done, self.splits[0].train, self.made.data, drawn=drawn)
 
 
 @dataclass(frozen=True)
@@ -276,10 +278,4 @@ class _Given(_Job):
     def facts(self) -> Entry:
         self.first  # noqa: B018  # refuses what is no release of these data
         one = self.candidate
-        return _entry(self.spec, one.guarantee, one.done, self.data, one.data, drawn=False)
-
-
-def _entry(spec: str, promise: Guarantee, done: str, given: Interactions, rows: Interactions, drawn: bool) -> Entry:
-    """What a release is, how much is in it, and what of the given rows is not."""
-    sizes = {"items": rows.n_items, "items_of": given.compact().n_items}
-    return Entry(spec, promise, done, len(rows), rows.n_users, **sizes, drawn=drawn, lost=gone(given, rows))
+        return entry_of(self.spec, one.guarantee, one.done, self.data, one.data)

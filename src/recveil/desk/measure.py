@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -25,9 +25,11 @@ from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
 from recveil.desk.bundle import Bundle, load
+from recveil.desk.criteria import attackers
 from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.desk.inputs import Input
+from recveil.desk.measured import mismatch, report_of
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release
 from recveil.errors import RecveilError, unknown
@@ -35,6 +37,7 @@ from recveil.formats.files import written
 from recveil.measurement import Measure, Measurement, Trial, attempt, frame_of, measure, trial
 from recveil.mechanisms.spec import text
 from recveil.metrics import METRICS
+from recveil.report.table import Report
 from recveil.splits import before_and_after
 from recveil.views.records import records
 
@@ -49,6 +52,7 @@ class Findings:
     left_out: dict[str, str]
     riskiest: list[dict[str, Any]]
     mechanism: str | None = None
+    report: Report | None = field(default=None, repr=False)  # the same for a verdict and a page; none of a cluster
 
     @property
     def breaches(self) -> list[Measurement]:
@@ -57,7 +61,9 @@ class Findings:
 
     def record(self) -> dict[str, Any]:
         return {
+            "warning": str(self.report.meta.get("warning", "")) if self.report else "",
             "measurements": [m.record() for m in self.measurements],
+            "attackers": attackers(m.name for m in self.measurements),
             "left_out": [{"name": name, "why": why} for name, why in self.left_out.items()],
             "riskiest": self.riskiest,
         }
@@ -131,6 +137,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         strict=request.only is not None if request.strict is None else request.strict,
         tick=progress.counter("measuring", len(chosen)),
         completed=lambda subject: brought(request.equipment, subject, origin, seed),
+        report=lambda *found: report_of(request.data.name, found[0], origin, *found[1:]),
     )
 
 
@@ -173,11 +180,13 @@ def measure_release(
     strict: bool = False,
     tick: Callable[[int], None] = lambda done: None,  # noqa: ARG005
     completed: Callable[[Trial], Trial] = lambda subject: subject,
+    report: Callable[[Trial, Sequence[Measurement], Mapping[str, str], str], Report] | None = None,
 ) -> Findings:
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial.
+    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial; `report` makes a
+    page of what is found.
     """
     subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
@@ -192,7 +201,9 @@ def measure_release(
             left_out[name] = why
         tick(1)
     rng = np.random.default_rng([seed, *b"riskiest"])
-    return Findings(found, left_out, riskiest(subject, rng), mechanism)
+    risky = riskiest(subject, rng)
+    page = report(subject, found, left_out, mismatch(data, released, id_map)) if report else None
+    return Findings(found, left_out, risky, mechanism, page)
 
 
 def prepare(

@@ -196,7 +196,7 @@ def compare(
     quick: bool = False,
     only: Sequence[str] | None = None,
     columns: Columns = None,
-    attributes: Any = None,
+    **more: Any,
 ) -> Report:
     """Several releases of the same people, attacked and used alike.
 
@@ -208,7 +208,7 @@ def compare(
     quick: the quick referees alone, for a first look.
     only: names of measures, such as ["linkage", "lift"].
     columns: as for `read`.
-    attributes: a table of what people are, for attackers to infer and blur to hide.
+    more: attributes, a table of what people are, for attackers to infer and blur to hide.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -219,7 +219,7 @@ def compare(
     """
     design = Design(seed, holdout, splits, quick, None if only is None else tuple(only))
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), attributes))
+    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), **more))
 
 
 def audit(

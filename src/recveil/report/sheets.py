@@ -11,7 +11,10 @@ from recveil.report.table import Report
 from recveil.report.words import percent
 
 SHARES = ("linkage", "lift", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
-ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
+ATTACKS = (
+    "linkage", "theta-omega", "shadow", "membership", "reconstruction", "sybil", "nearest", "copies", "lists",
+    "across", "attributes",
+)  # fmt: skip
 SHEETS = {
     "attacks": "What an attacker learns",
     "lift": "Lift: what a recommender keeps of what the real data teach beyond popularity",
@@ -20,6 +23,7 @@ SHEETS = {
     "groups": "Who pays: light and heavy users, head and tail items",
     "linkage": "Linkage by every attacker",
 }
+TAUGHT = ("trained_on", "release")  # goes without saying
 LONG = ("linkage", "metrics", "groups")  # folded away until asked for
 
 
@@ -31,6 +35,7 @@ class Row:
     detail: str
     real: Measurement | None
     cells: tuple[Measurement | None, ...]
+    weak: bool = False  # evidence
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Sheet:
 
 def kind(m: Measurement) -> str:
     """Which sheet a measurement belongs to."""
-    if "known" in m.params:
+    if "known" in m.params and m.name in ("linkage", "theta-omega"):
         return "linkage"
     if m.name.startswith(ATTACKS):
         return "attacks"
@@ -70,7 +75,9 @@ def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tupl
         real = m.params.get("trained_on") == "real"
         found.setdefault(title, {}).setdefault(says, {})[None if real else m.mechanism] = m
     return tuple(
-        Row(title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries))
+        Row(
+            title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries), any(map(report.weak, of.values()))
+        )
         for title, rows in found.items()
         for says, of in rows.items()
     )
@@ -78,7 +85,7 @@ def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tupl
 
 def detail(params: Mapping[str, Any], report: Report) -> str:
     """Parameters in words."""
-    params = {name: value for name, value in params.items() if name != "trained_on"}
+    params = {k: v for k, v in params.items() if k != "ceiling" and (k, v) not in (TAUGHT, ("trained_on", "real"))}
     words = []
     if "known" in params:
         drawn = params.pop("items", "random")

@@ -39,7 +39,7 @@ def membership_sentence(report: Report, entry: Entry) -> str:
     m = report.membership(entry)
     if m is None:
         return ""
-    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
+    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" + (", weak evidence" if report.weak(m) else "")
     if m.low <= COIN:
         return f"Whether she is in the data cannot be told by our attacks ({area}; a coin toss has 0.50)."
     how = "can be told" if m.low > MEMBERSHIP else "can be guessed better than by a coin toss"
