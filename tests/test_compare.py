@@ -9,9 +9,10 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
+import polars as pl
 import pytest
 
-from recveil.data import Interactions
+from recveil.data import Interactions, from_ids
 from recveil.desk.advice import advise, fitting
 from recveil.desk.cache import Cache, fingerprint
 from recveil.desk.candidates import candidates
@@ -267,3 +268,30 @@ def test_of_very_many_held_out_people_some_are_judges(monkeypatch: pytest.Monkey
     assert few.query.n_users == few.result.n_users == 25
     assert set(few.query.users) <= set(whole.holdout.users) and few.query.users.equals(few.result.users)
     assert few.train.users.equals(whole.train.users)
+
+
+def movielens(folder: Path) -> Interactions:
+    rows = pl.read_parquet(folder / "ml-100k" / "ratings.parquet")
+    return from_ids(rows["user"], rows["item"], rating=rows["rating"].to_numpy(), time=rows["timestamp"].to_numpy())
+
+
+@pytest.mark.parametrize("log", ["films", pytest.param("ml-100k", marks=[pytest.mark.slow, pytest.mark.data])])
+def test_the_best_proved_release_is_named_first_and_epsilon_100_never(log: str, request: pytest.FixtureRequest) -> None:
+    data = sample("films") if log == "films" else movielens(request.getfixturevalue("real_data"))
+    wide = "dp-streams:epsilon=100,delta=0.1"
+    given = ["pseudonymise", "microaggregation", wide, "dp-streams:epsilon=8,delta=1e-6"]
+    only = (*FEW, *(() if log == "films" else ("shadow",)))
+    report = compare(data, given, Design(quick=True, only=only))
+    said = report.record()["verdict"][0]
+    print(said)
+    assert said.startswith("Best with a promise: dp-streams:epsilon=8,delta=1e-6 (epsilon 8 for a person), which keeps")
+    assert "epsilon=100" not in said and "epsilon 100" not in said
+
+
+def test_a_release_of_other_data_is_said_to_be(films: Interactions) -> None:
+    other = films.take(films.item < 20).compact()
+    item = np.concatenate([other.items.to_numpy(), 100_000 + np.arange(60)])
+    rows = from_ids(pl.Series(np.arange(len(item)) % 7), pl.Series(item), rating=np.full(len(item), 3.0))
+    report = compare(films, ["pseudonymise", rows], Design(only=("popularity",), shadows=0))
+    said = next(line for line in report.record()["verdict"] if "no release of these data" in line)
+    assert f"only {len(other.items)} of its {len(item)} items are in the data" in said

@@ -186,7 +186,7 @@ def test_data_that_share_little_with_the_bundle_are_said_first(recveil: Run, bun
     )
     told = recveil("measure", "other.csv", bundle, "--only", "popularity")
     n = bundled["item"].n_unique()
-    assert told.stdout.startswith(f"WARNING: This may be no release of these data: only 20 of its {n} items are in")
+    assert told.stdout.startswith(f"WARNING: this may be no release of these data: only 20 of its {n} items are in")
     assert recveil("measure", "other.csv", bundle, "--only", "popularity", json_answer=True)["warning"]
     assert recveil("measure", FILMS, bundle, "--only", "popularity", json_answer=True)["warning"] == ""
 

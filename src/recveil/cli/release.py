@@ -104,9 +104,12 @@ def release(
     )
     with terminal() as progress:
         made = run_release(request, progress)
+    from recveil.report.words import counted
+
     manifest, promise = made.manifest, made.manifest["guarantee"]
     lines = [
-        f"{made.out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
+        f"{made.out}: {counted(manifest['rows'], 'rows', 'row')} of "
+        f"{counted(manifest['users'], manifest['unit'] + 's', manifest['unit'])} by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
     ]
     if promise["little"]:

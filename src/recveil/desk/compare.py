@@ -23,6 +23,7 @@ from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
 from recveil.desk.inspect import inspect
 from recveil.desk.losses import entry_of
+from recveil.desk.measured import mismatch
 from recveil.desk.people import labelled, read_people
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
@@ -278,4 +279,5 @@ class _Given(_Job):
     def facts(self) -> Entry:
         self.first  # noqa: B018  # refuses what is no release of these data
         one = self.candidate
-        return entry_of(self.spec, one.guarantee, one.done, self.data, one.data)
+        entry = entry_of(self.spec, one.guarantee, one.done, self.data, one.data)
+        return replace(entry, lost=(*entry.lost, *filter(None, [mismatch(self.data, one.data, None)])))

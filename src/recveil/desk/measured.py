@@ -65,4 +65,4 @@ def mismatch(data: Interactions, released: Interactions, id_map: pl.DataFrame | 
         people = id_map["original"].cast(pl.String).is_in(data.users.cast(pl.String).implode())
         if people.sum() < FEW * len(people):
             wrong.append(f"only {people.sum():,} of the {len(people):,} people of its map are")
-    return f"This may be no release of these data: {', and '.join(wrong)}." if wrong else ""
+    return f"this may be no release of these data: {', and '.join(wrong)}" if wrong else ""
