@@ -9,16 +9,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from recveil.attacks.across import across
+from recveil.attacks.attributes import PENALTY, attributes, profiles
 from recveil.attacks.linkage import linkage
+from recveil.attacks.membership import auc
 from recveil.attacks.shadow import breaches, shadow
 from recveil.data import Interactions, from_ids
 from recveil.desk.release import release
 from recveil.desk.shadows import Halves, maker, of_halves
+from recveil.kernels.logistic import fit
 from recveil.measurement import Also, Measurement, Trial, owners, trial
 from recveil.mechanism import Public
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse
+from recveil.views.records import records
 
 pytestmark = pytest.mark.data
 
@@ -98,3 +104,69 @@ def test_shadows(  # type: ignore[no-untyped-def]
 def test_shadows_of_an_attacker_who_knows_nobody_else(real_data: Path, data, spec: str, value: float) -> None:  # type: ignore[no-untyped-def]
     told, _ = halves(data(real_data), spec, Halves(16, "strict"))
     assert told["shadow-auc"].value == pytest.approx(value, abs=0.04)
+
+
+def million(folder: Path) -> tuple[Interactions, dict[str, NDArray[np.int8]]]:
+    """MovieLens 1M, and who is a woman, and who is 35 or older, by the codes of the users."""
+    rows = pl.read_parquet(folder / "ml-1m" / "ratings.parquet")
+    people = pl.read_parquet(folder / "ml-1m" / "users.parquet").sort("user")
+    data = from_ids(rows["user"], rows["item"])
+    assert data.users.to_list() == people["user"].to_list()
+    return data, {
+        "gender": (people["gender"] == "F").to_numpy().astype(np.int8),
+        "age": (people["age"] >= 35).to_numpy().astype(np.int8),
+    }
+
+
+@pytest.mark.slow
+def test_gender_and_age_from_released_records(real_data: Path) -> None:
+    data, labels = million(real_data)
+    made = release(data, parse("pseudonymise"), seed=1)
+    subject = trial(data, made.data, id_map=made.id_map)
+    subject = replace(subject, attributes={name: (label, None) for name, label in labels.items()})
+    found = attributes(subject, np.random.default_rng(0))
+    told = {m.params["attribute"]: m for m in found if m.params.get("trained") == "clean"}
+    for name, value in (("gender", 0.851), ("age", 0.913)):
+        print(name, f"{told[name].value:.4f} [{told[name].low:.4f}, {told[name].high:.4f}]")
+        assert told[name].value == pytest.approx(value, abs=0.015)
+
+
+@pytest.mark.slow
+def test_gender_that_is_attributable_to_the_release(real_data: Path) -> None:
+    data, labels = million(real_data)
+    order = np.random.default_rng(0).permutation(data.n_users)
+    n = 2 * len(order) // 3
+    inside, outside = np.sort(order[:n]), np.sort(order[n:])
+    train, held = (data.take_users(part).compact().over_items(data.items) for part in (inside, outside))
+    made = release(train, parse("pseudonymise"), seed=1)
+    subject = trial(train, made.data, id_map=made.id_map, holdout=held)
+    gender = labels["gender"]
+    subject = replace(subject, attributes={"gender": (gender[inside], gender[outside])})
+    found = attributes(subject, np.random.default_rng(0), known=10)
+    told = next(m for m in found if m.name == "attributes-attributable")
+    print(f"{told.value:.4f} [{told.low:.4f}, {told.high:.4f}]", told.note)
+    assert told.value == pytest.approx(0.10, abs=0.03)
+
+
+@pytest.mark.slow
+def test_greedy_blur_publishes_what_it_hides(real_data: Path) -> None:
+    """Two halves of the people, each blurred by itself: one teaches the attacker, the other is judged."""
+    data, labels = million(real_data)
+    order = np.random.default_rng(0).permutation(data.n_users)
+    who = dict(zip(data.users.cast(pl.String).to_list(), (labels["gender"] == 1).tolist(), strict=True))
+    sides = []
+    for part in (order[: len(order) // 2], order[len(order) // 2 :]):
+        half = data.take_users(part).compact().over_items(data.items)
+        made = release(half, Blur("greedy", 0.1).informed(who), seed=1)
+        assert made.id_map is not None
+        label = np.array([who[name] for name in half.users.cast(pl.String).to_list()])
+        blurred = profiles(records(made.data.over_items(data.items)))
+        sides.append((profiles(records(half)), label, blurred, label[owners(half, made.data, made.id_map)]))
+    (real, label, taught, taught_label), (_, _, judged, judged_label) = sides
+    found = {}
+    for way, law in (("naive", fit(real, label, PENALTY)), ("aware", fit(taught, taught_label, PENALTY))):
+        scores = law.score(judged)
+        found[way] = auc(scores[judged_label], scores[~judged_label])
+    print(found)
+    assert found["naive"][0] == pytest.approx(0.38, abs=0.05)
+    assert found["aware"][0] == pytest.approx(0.95, abs=0.05)

@@ -275,6 +275,16 @@ def test_weak_evidence_is_called_so_and_attackers_say_what_they_know() -> None:
     assert "its promise allows 0.700" in html(strong)
 
 
+def test_of_one_release_it_is_said_whether_it_does_both() -> None:
+    report = invented()
+    alone = replace(report, entries=(entry(report, "dp-streams"),))
+    assert headline(alone).endswith(
+        "of what the data teach: it hides people from our attacks, and teaches a recommender."
+    )
+    assert "best with" not in html(alone)
+    assert headline(invented(1)) == "This release does not both hide people and teach a recommender."
+
+
 def test_a_release_in_ten_lines() -> None:
     report = replace(invented(1), meta={"warning": "only 3 of its 9 items are in the data"})
     shown = summary(report)

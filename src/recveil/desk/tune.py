@@ -35,7 +35,7 @@ ON_DATA = "the choice was made on the true data, and no guarantee covers that; k
 class TuneRequest:
     """`people` and `items` declare the size of a generated twin, on which is measured instead of on the data.
 
-    `count`: count the people for that twin, with noise of this epsilon, which is entered in `ledger` where one is named.
+    `count`: count the people for that twin with noise of this epsilon, which is entered in `ledger` if one is named.
     `keep`: a bound such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data themselves,
     although the mechanism makes a promise.
     """

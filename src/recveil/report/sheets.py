@@ -97,7 +97,7 @@ def detail(params: Mapping[str, Any], report: Report) -> str:
     if {"metric", "n"} <= set(params):
         words.append(f"{params.pop('metric')}@{params.pop('n')}")
     words += [str(params.pop(name)) for name in ("attacker", "referee", "group") if name in params]
-    words += [f"{name} {value}" for name, value in params.items()]  # n 10, score nearest
+    words += [f"{name.replace('_', ' ')} {value}" for name, value in params.items()]  # n 10, score nearest
     return ", ".join(words)
 
 
