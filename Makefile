@@ -39,7 +39,7 @@ format: install-dev
 test-extras: .venv/bin/uv
 	$(BIN)/uv venv --quiet --allow-existing .venv-extras
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
-	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py
+	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py tests/test_neural.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev

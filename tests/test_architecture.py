@@ -95,6 +95,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "desk.candidates": "what is compared, beside how",
     "desk.card": "the bundle's README",
+    "desk.clicks": "the request behind recveil clicks",
     "desk.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
     "desk.estimate": "what a comparison costs, before it starts",
@@ -283,3 +284,17 @@ def test_the_project_names_no_place_on_a_disk() -> None:
         if path.suffix in (".md", ".py", ".toml", ".html", ".js", "") and path.is_file():
             text = path.read_text(encoding="utf-8")
             assert str(PROJECT) not in text, name
+
+
+def test_a_noun_of_the_house_stands_for_one_thing() -> None:
+    nouns = {"Table", "Plan", "Place", "Source", "Catalogue", "Model", "Release", "Bundle", "Engine", "Input", "Trial"}
+    found: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            bound = [node.name] if isinstance(node, ast.ClassDef) else []
+            if isinstance(node, ast.Assign):
+                bound = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            for name in nouns & set(bound):
+                found.setdefault(name, []).append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+    assert found["Model"] == ["recommenders.ranker"]

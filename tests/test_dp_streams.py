@@ -22,7 +22,7 @@ from recveil.desk.published import drawing, load_statistics, save_statistics
 from recveil.desk.release import draw, publish, release
 from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.errors import RecveilError
-from recveil.kernels.baskets import Table, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
+from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
 from recveil.mechanism import Public
 from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams, counting
@@ -150,9 +150,9 @@ def whole_or_not(M: np.ndarray, whole: bool) -> Pairs:
     """A table of pairs with every cell, or with those of more than average weight."""
     m = len(M)
     if whole:
-        return Pairs(Table(np.arange(m + 1) * m, np.empty(0, np.int32)), M.ravel(), M.sum(1))
+        return Pairs(PairTable(np.arange(m + 1) * m, np.empty(0, np.int32)), M.ravel(), M.sum(1))
     kept = sparse.csr_array(np.where(M.mean() < M, M, 0.0))
-    return Pairs(Table(kept.indptr.astype(np.int64), kept.indices.astype(np.int32)), kept.data, M.sum(1))
+    return Pairs(PairTable(kept.indptr.astype(np.int64), kept.indices.astype(np.int32)), kept.data, M.sum(1))
 
 
 def test_budget_agrees_with_dp_accounting() -> None:

@@ -21,6 +21,7 @@ from scipy import sparse
 
 import recveil
 from recveil import RecveilError
+from recveil.mechanisms import MECHANISMS
 
 PROJECT = Path(__file__).parent.parent
 FILMS = "sample:films?users=80,items=60"
@@ -94,6 +95,14 @@ def test_no_submodule_has_the_name_of_a_public_function() -> None:
 def test_tab_completion_shows_what_is_public() -> None:
     assert set(recveil.__all__) <= set(dir(recveil))
     assert "import_module" not in dir(recveil)
+
+
+def test_every_mechanism_of_the_catalogue_is_public() -> None:
+    """A new one is a file and a line of the catalogue: nothing else has to name it."""
+    for made in MECHANISMS.values():
+        assert getattr(recveil, made.__name__) is made and made.__name__ in dir(recveil)
+    with pytest.raises(AttributeError):
+        recveil.Nothing  # noqa: B018
 
 
 def frames() -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from recveil.data import By, Interactions, from_ids, group
 from recveil.errors import RecveilError
 from recveil.kernels.residuals import weighted_residuals
-from recveil.recommenders import RANKERS, RATERS, recommend
+from recveil.recommenders import RANKERS, RATERS, SEQUENCERS, recommend
 from recveil.recommenders import ranker as adapter
 from recveil.recommenders.neighbours import ItemKNN
 from recveil.recommenders.rater import Surprise, feasible
@@ -221,10 +221,10 @@ def parameters(referee: Any) -> dict[str, Any]:
     return {f.name: getattr(referee, f.name) for f in fields(referee) if f.name != "by"}
 
 
-@pytest.mark.parametrize("kind", ["ranking", "rating"])
+@pytest.mark.parametrize("kind", ["ranking", "rating", "sequence"])
 def test_the_documented_hyper_parameters_are_those_of_the_code(kind: str) -> None:
     table = dict(re.findall(rf"^\| (\S+) \| {kind} \| [^|]+ \| ([^|]+) \|$", DOCS.read_text(encoding="utf-8"), re.M))
-    catalogue: dict[str, Any] = dict(RANKERS) if kind == "ranking" else dict(RATERS)
+    catalogue: dict[str, Any] = {"ranking": RANKERS, "rating": RATERS, "sequence": SEQUENCERS}[kind]
     assert list(table) == list(catalogue)
     for name, text in table.items():
         assert text == (", ".join(f"{k}={v}" for k, v in parameters(catalogue[name]).items()) or "none"), name

@@ -13,7 +13,7 @@ from recveil.clicks.profiles import Clicks, clicks
 from recveil.data import from_ids
 from recveil.web.advisor import recommending
 from recveil.web.advisor.loading import load
-from recveil.web.advisor.recommending import NEIGHBOURS, RANK, Model, fit, recommend
+from recveil.web.advisor.recommending import NEIGHBOURS, RANK, Neighbourhoods, fit, recommend
 from recveil.web.advisor.store import open_store
 from recveil.web.advisor.studio import Settings, open_studio
 
@@ -28,7 +28,7 @@ def two_tastes(people: int = 80, items: int = 60, seed: int = 1) -> Clicks:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Model:
+def model(tmp_path: Path) -> Neighbourhoods:
     engine = open_store(str(tmp_path / "studio.sqlite"))
     load(engine, two_tastes(), {})
     found = fit(engine)
@@ -37,7 +37,7 @@ def model(tmp_path: Path) -> Model:
     return found
 
 
-def test_scores_are_those_of_a_dense_computation(model: Model) -> None:
+def test_scores_are_those_of_a_dense_computation(model: Neighbourhoods) -> None:
     log = two_tastes()
     signs = np.zeros((80, 60))
     signs[log.data.user, log.data.item] = log.sign
@@ -53,7 +53,7 @@ def test_scores_are_those_of_a_dense_computation(model: Model) -> None:
     np.testing.assert_allclose(model.scores(own), expected, atol=1e-9)
 
 
-def test_people_get_what_those_of_their_taste_like(model: Model) -> None:
+def test_people_get_what_those_of_their_taste_like(model: Neighbourhoods) -> None:
     public = dict.fromkeys(model.keys, (10, 10))
     for parity in (0, 1):
         own = {f"i{n:02d}": 1 if n % 2 == parity else -1 for n in range(12)}
@@ -63,7 +63,7 @@ def test_people_get_what_those_of_their_taste_like(model: Model) -> None:
         assert all(int(key[1:]) % 2 == parity for key in items)
 
 
-def test_what_is_not_public_is_never_recommended_by_neighbours(model: Model) -> None:
+def test_what_is_not_public_is_never_recommended_by_neighbours(model: Neighbourhoods) -> None:
     own = {"i00": 1, "i02": 1, "i01": -1}
     public = {key: (9, 1) if n % 3 else None for n, key in enumerate(model.keys)}
     items, basis = recommend(model, own, public, 8)
@@ -77,7 +77,7 @@ def test_else_what_most_people_like() -> None:
     assert recommend(None, {"e": 1}, public, 10) == (["b", "d", "a", "c"], "popular")
 
 
-def test_someone_without_known_clicks_has_no_neighbours(model: Model) -> None:
+def test_someone_without_known_clicks_has_no_neighbours(model: Neighbourhoods) -> None:
     assert model.scores({}) is None
     assert model.scores({"of another catalogue": 1}) is None
 

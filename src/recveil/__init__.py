@@ -25,21 +25,7 @@ if TYPE_CHECKING:
     from recveil.guarantee import Guarantee, compose
     from recveil.measurement import Measurement, Trial, trial
     from recveil.mechanism import Masking, Mechanism, Synthesis
-    from recveil.mechanisms import (
-        MBRW,
-        DpPostTags,
-        DpStreams,
-        DpTags,
-        LaplaceRatings,
-        Mask,
-        Mbrw,
-        Microaggregation,
-        PriTop,
-        Pseudonymise,
-        RandomRatings,
-        ShuffleNNN,
-        TagSuppression,
-    )
+    from recveil.mechanisms import *  # noqa: F403
     from recveil.mechanisms.mask.choose_p import choose_p
     from recveil.mechanisms.spec import parse
     from recveil.report.table import Report
@@ -47,8 +33,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Loaded when first used, so that the command line starts at once. No submodule has the name of a public function:
-# importing it would bind the module over the function.
+# Loaded when first used, so that the command line starts at once; and so is every class of the catalogue. No submodule
+# has the name of a public function: importing it would bind the module over the function.
 _ROOMS = {
     "data": ("Interactions", "concat"),
     "desk.assess": ("Assessment",),
@@ -72,21 +58,6 @@ _ROOMS = {
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
     "mechanism": ("Masking", "Mechanism", "Synthesis"),
-    "mechanisms": (
-        "DpPostTags",
-        "DpStreams",
-        "DpTags",
-        "LaplaceRatings",
-        "MBRW",
-        "Mask",
-        "Mbrw",
-        "Microaggregation",
-        "PriTop",
-        "Pseudonymise",
-        "RandomRatings",
-        "ShuffleNNN",
-        "TagSuppression",
-    ),
     "mechanisms.mask.choose_p": ("choose_p",),
     "mechanisms.spec": ("parse",),
     "report.table": ("Report",),
@@ -95,31 +66,18 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "MBRW",
     "Assessment",
     "Bundle",
-    "DpPostTags",
-    "DpStreams",
-    "DpTags",
     "Findings",
     "Guarantee",
     "Interactions",
-    "LaplaceRatings",
-    "Mask",
     "Masking",
-    "Mbrw",
     "Measurement",
     "Mechanism",
-    "Microaggregation",
-    "PriTop",
-    "Pseudonymise",
-    "RandomRatings",
     "RecveilError",
     "Release",
     "Report",
-    "ShuffleNNN",
     "Synthesis",
-    "TagSuppression",
     "Trial",
     "assess",
     "attack",
@@ -151,8 +109,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _ROOM_OF:
         return getattr(import_module(f"recveil.{_ROOM_OF[name]}"), name)
+    if name[:1].isupper() and name in (catalogue := import_module("recveil.mechanisms")).__all__:
+        return getattr(catalogue, name)
     raise AttributeError(f"module 'recveil' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *import_module("recveil.mechanisms").__all__, "__version__"]

@@ -109,7 +109,7 @@ def _generate(world: World, users: int, items: int, seed: int, part: int, parts:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class Shelf:
     """Items arranged by topic; an item is its place in this arrangement until it gets its id."""
 
     starts: Ints  # where each topic begins
@@ -131,7 +131,7 @@ class Catalogue:
         return item
 
 
-def _catalogue(items: int, rng: np.random.Generator) -> Catalogue:
+def _catalogue(items: int, rng: np.random.Generator) -> Shelf:
     topics = max(4, int(np.sqrt(items) / 2))
     starts = np.arange(topics + 1) * items // topics
     topic = np.repeat(np.arange(topics), np.diff(starts))
@@ -145,7 +145,7 @@ def _catalogue(items: int, rng: np.random.Generator) -> Catalogue:
     popularity = np.exp(appeal) * fashion * (trend[0] * (1 - rise) + trend[1] * rise)[:, topic]
     popularity = np.vstack([popularity, popularity.sum(axis=0)])
     centres = rng.normal(0, 1, (topics, FACTORS))
-    return Catalogue(
+    return Shelf(
         starts=starts,
         topic=topic,
         birth=birth,
@@ -160,7 +160,7 @@ def _catalogue(items: int, rng: np.random.Generator) -> Catalogue:
 # --- people: one block of each world --------------------------------------------------------------------------
 
 
-def _films(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
+def _films(catalogue: Shelf, rng: np.random.Generator) -> Columns:
     """Profiles of at least ten films, log-normal above; what one likes one sees, and rates higher."""
     length = np.minimum(10 + rng.lognormal(3, 0.9, BLOCK), max(10, len(catalogue.topic) // 4)).astype(np.int64)
     user, item, time, love = _encounters(catalogue, rng, length)
@@ -171,7 +171,7 @@ def _films(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
     return {"user": user, "item": item, "time": time, "rating": np.clip(np.rint(score), 1, 5)}
 
 
-def _sessions(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
+def _sessions(catalogue: Shelf, rng: np.random.Generator) -> Columns:
     """Clicks that follow each other: an item leads to its usual successors, within what the session is about."""
     length = np.minimum(2 + rng.lognormal(1.3, 0.8, BLOCK), 30).astype(np.int64)
     moment = rng.random(BLOCK) * EPOCHS * EPOCH
@@ -197,7 +197,7 @@ def _sessions(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
     return {"user": np.repeat(everyone, length), "item": clicks[real], "time": time[real]}
 
 
-def _tags(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
+def _tags(catalogue: Shelf, rng: np.random.Generator) -> Columns:
     """Posts of one to five tags: the artist's usual ones, others of its topic, the user's own, everyone's."""
     length = np.minimum(5 + rng.lognormal(2.7, 0.9, BLOCK), max(5, len(catalogue.topic) // 4)).astype(np.int64)
     user, item, time, _ = _encounters(catalogue, rng, length)
@@ -217,7 +217,7 @@ def _tags(catalogue: Catalogue, rng: np.random.Generator) -> Columns:
     return {"user": user[post], "item": item[post], "time": time[post], "tag": tag}
 
 
-def _encounters(catalogue: Catalogue, rng: np.random.Generator, length: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+def _encounters(catalogue: Shelf, rng: np.random.Generator, length: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Users meet items in bursts over time, mostly of topics they love, each item once: user, item, time; love."""
     joined = rng.random(BLOCK) * EPOCHS * EPOCH
     love = catalogue.draw((joined // EPOCH).astype(np.int64)[:, None], None, rng.random((BLOCK, FAVOURITES)))
@@ -247,7 +247,7 @@ def _first(keys: Ints) -> NDArray[np.bool_]:
     return mask
 
 
-def _spell(tag: Ints, catalogue: Catalogue) -> tuple[NDArray[np.int32], pl.Series]:
+def _spell(tag: Ints, catalogue: Shelf) -> tuple[NDArray[np.int32], pl.Series]:
     """Codes and vocabulary of the tags: words of each topic, words of everyone, notes."""
     words: list[str] = []
     genres = GENRES.split()
@@ -267,7 +267,7 @@ class World(NamedTuple):
     unit: Literal["user", "session"]
     users: int
     items: int
-    people: Callable[[Catalogue, np.random.Generator], Columns]
+    people: Callable[[Shelf, np.random.Generator], Columns]
 
 
 WORLDS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, progress, read_data
+from recveil.cli.arguments import Json, Seed, answer, terminal
 
 
 def audit(
@@ -29,22 +29,17 @@ def audit(
 
     Example: recveil audit dp-streams:epsilon=1,delta=1e-6 --runs 500
     """
-    from recveil.desk.audit import audit as judge
-    from recveil.desk.audit.one_run import audit_in_one_run
-    from recveil.desk.catalogue import read_catalogue
+    from recveil.desk.audit.request import AuditRequest, run_audit
+    from recveil.desk.inputs import Input
     from recveil.mechanisms.spec import parse
 
-    mechanism = parse(spec)
-    rows = read_data(data, columns) if data else None
-    public = read_catalogue(catalogue) if catalogue else None
-    wishes: dict[str, Any] = {"confidence": confidence, "seed": seed, "catalogue": public}
+    rows = Input(data, columns) if data else None
+    request = AuditRequest(parse(spec), rows, runs, one_run, canaries, catalogue, confidence, seed)
+    with terminal() as progress:
+        record = run_audit(request, progress).record()
+    how = f"after {runs} releases of each of two data sets ({record['canary']})"
     if one_run:
-        record = audit_in_one_run(mechanism, rows, canaries=canaries, **wishes).record()
         how = f"after one release with {record['canaries']:,} canaries ({record['canary']})"
-    else:
-        with progress("audit", 2 * runs) as tick:
-            record = judge(mechanism, rows, runs=runs, tick=tick, **wishes).record()
-        how = f"after {runs} releases of each of two data sets ({record['canary']})"
     claim = "no epsilon" if record["claimed"] is None else f"epsilon {record['claimed']:g} ({record['status']})"
     lines = [
         f"{record['mechanism']} claims {claim}; epsilon is at least {record['lower']:.3f} with {confidence:.1%} "

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import (
-    Columns,
-    Data,
-    Duplicates,
-    EngineName,
-    Json,
-    Master,
-    NoSeed,
-    answer,
-    read_released,
-    say,
-)
-from recveil.errors import unknown
-
-if TYPE_CHECKING:
-    import polars as pl
+from recveil.cli.arguments import Columns, Data, Duplicates, EngineName, Json, Master, NoSeed, answer, terminal
 
 
 def clicks(
@@ -51,82 +36,17 @@ def clicks(
 
     Example: recveil clicks ratings.csv --like 3 --items items.csv
     """
-    for file in (users, items):
-        if file:
-            _form(file)
-    from recveil.clicks.profiles import clicks as signed
-    from recveil.clicks.profiles import middle, unit
-    from recveil.clicks.summary import items as item_table
-    from recveil.clicks.summary import people, summary
+    from recveil.desk.clicks import ClicksRequest, run_clicks
+    from recveil.desk.engine import Engine
+    from recveil.desk.inputs import Input
 
-    unit(base)
-    if engine not in ("local", "spark"):
-        raise unknown("--engine", engine, ("local", "spark"))
-    if engine == "spark":
-        found, table = _on_spark(data, columns, duplicates, master, like, base, users)
-        if items:
-            _write(table, items)
-        answer(found, _lines(found), as_json)
-        return
-    rows = read_released(data, columns, duplicates).compact()
-    if like is None and rows.rating is not None:
-        like = middle(rows)
-        say(f"a rating of {like:g} or more is a like: the middle of the scale; --like says otherwise")
-    of = signed(rows, like)
-    if len(of) < len(rows):
-        say(f"{len(rows) - len(of):,} repeated clicks left out (kept: the first of each)")
-    found = {"like": like, **summary(of, base)}
-    if users:
-        _write(people(of, base), users)
-    if items:
-        _write(item_table(of, base), items)
-    answer(found, _lines(found), as_json)
+    where = Engine(engine, master)
+    with terminal() as progress:
+        found = run_clicks(ClicksRequest(Input(data, columns, duplicates), like, base, users, items, where), progress)
+    answer(dict(found), _lines(found), as_json)
 
 
-def _on_spark(
-    data: str,
-    columns: str | None,
-    duplicates: str,
-    master: str | None,
-    like: float | None,
-    base: str,
-    users: str | None,
-) -> tuple[dict[str, Any], pl.DataFrame]:
-    from recveil.clicks.summary import item_rows
-    from recveil.desk.places import check_vacant, whole
-    from recveil.spark.clicks import people_table, summary_table
-    from recveil.spark.lake import place, write_parts
-    from recveil.spark.reading import read_table
-    from recveil.spark.session import session
-
-    with session(master) as spark:
-        people = place(spark, users) if users else None
-        if people:
-            check_vacant(people)
-        rows = read_table(spark, data, columns, duplicates)
-        found, item = summary_table(rows, like, base)
-        if people and users:
-            with whole(people) as part:
-                write_parts(people_table(rows, found["like"], base, item), part, _form(users))
-            say(f"{users}: {item.users:,} rows, in parts")
-    return found, item_rows(rows.layout.items, item, base)
-
-
-def _form(file: str) -> str:
-    form = Path(file).suffix.removeprefix(".").lower()
-    if form not in ("csv", "parquet"):
-        raise unknown("format to write", form, ("csv", "parquet"))
-    return form
-
-
-def _write(table: pl.DataFrame, file: str) -> None:
-    from recveil.formats.writing import write_frame
-
-    write_frame(table, file, _form(file))
-    say(f"{file}: {table.height:,} rows")
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
+def _lines(found: Mapping[str, Any]) -> list[str]:
     told, size, common = found["disclosure"], found["clicks"], found["commonality"]
     together = size["correlation_with_disclosure"]
     lines = [

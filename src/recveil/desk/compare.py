@@ -97,7 +97,7 @@ def compare(
         [_job(one, data, splits, design, cache, key, people) for one in wanted], chosen, step
     )
     found = [m for numbers, _ in results for m in numbers]
-    undefined = dict.fromkeys(m.note for m in found if m.name == "advantage" and m.note)
+    undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
     reasons: dict[tuple[str, str], list[str]] = {}
     for job, (_, missing) in zip(jobs, results, strict=True):
         for name, why in missing.items():

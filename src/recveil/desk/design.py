@@ -20,7 +20,7 @@ JUDGES = 5000  # held-out people whose lists are judged: more cost hours and har
 FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
 QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
-NOT_QUICK = ("sequences", "latent")
+NOT_QUICK = ("sequences", "latent", "in-house", "neural")
 AGREEMENT = "agreement"  # the one measure that looks at several splits together
 
 
@@ -80,7 +80,7 @@ def measures(design: Design, attributes: bool = False) -> dict[str, Measure]:
         raters = tuple(RATERS[name] for name in QUICK_RATERS)
         few: dict[str, dict[str, Any]] = {
             **{name: {"referees": rankers} for name in ("lift", "ranking", "exposure", "damage")},
-            "ratings": {"raters": raters},
+            **{name: {"raters": raters} for name in ("ratings", "skill")},
             AGREEMENT: {"rankers": rankers, "raters": raters},
         }
         known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}

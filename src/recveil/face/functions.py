@@ -16,7 +16,8 @@ from recveil.attacks import ATTACKS
 from recveil.data import Interactions
 from recveil.desk.assess import Assessment, AssessRequest, run_assess
 from recveil.desk.audit import Audited
-from recveil.desk.audit import audit as put_to_the_test
+from recveil.desk.audit.one_run import AuditedOnce
+from recveil.desk.audit.request import AuditRequest, run_audit
 from recveil.desk.bundle import Bundle
 from recveil.desk.cache import Cache
 from recveil.desk.catalogue import Catalogue, as_catalogue
@@ -227,22 +228,27 @@ def audit(
     data: Any = None,
     *,
     runs: int = 1000,
+    one_run: bool = False,
     confidence: float = 0.95,
     seed: int | None = None,
-) -> Audited:
+    **more: Any,
+) -> Audited | AuditedOnce:
     """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
 
     mechanism: a spec or an object.
     data: what to put the canary into, anything that `read` takes; otherwise a toy.
     runs: releases of each of the two neighbouring data sets.
+    one_run: one release with many canaries instead; `canaries` says how many.
     confidence: of the bound.
     seed: makes the audit repeatable.
+    more: canaries; catalogue, a file of public ids.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
     'no claim'
     """
-    rows = None if data is None else Input(data).rows()
-    return put_to_the_test(as_mechanism(mechanism), rows, runs=runs, confidence=confidence, seed=seed)
+    rows = None if data is None else Input(data)
+    wishes: dict[str, Any] = {"runs": runs, "one_run": one_run, "confidence": confidence, "seed": seed, **more}
+    return run_audit(AuditRequest(as_mechanism(mechanism), rows, **wishes))
 
 
 def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:

@@ -17,7 +17,7 @@ from recveil.data import NO_TIME, Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.ids import narrow, ranked, whole
 
-Place = Callable[[int], str]  # where the reader's row n stands, in the words of the file: "ratings.csv, line 8"
+RowName = Callable[[int], str]  # where the reader's row n stands, in the words of the file: "ratings.csv, line 8"
 Broken = Literal["refuse", "drop"]
 Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares them
 
@@ -32,7 +32,7 @@ class Raw(NamedTuple):
     """Columns under the names of their roles; where each row stands; which ids the file does not say the type of."""
 
     frame: pl.DataFrame
-    place: Place
+    place: RowName
     unit: Literal["user", "session"]
     untyped: frozenset[str] = frozenset()
 
@@ -199,7 +199,7 @@ def _whole(column: pl.Series) -> NDArray[np.int64]:
     return column.fill_null(NO_TIME).to_numpy() if column.null_count() else column.to_numpy()
 
 
-def _unrolled(raw: pl.DataFrame, place: Place, broken: Broken) -> tuple[pl.DataFrame, Place]:
+def _unrolled(raw: pl.DataFrame, place: RowName, broken: Broken) -> tuple[pl.DataFrame, RowName]:
     """One row per element of the lists in `item`; `time` is its position among the clicks of its user.
 
     Whoever has an empty list has one row without an item where that will be dropped, else none.
@@ -220,7 +220,7 @@ def _unrolled(raw: pl.DataFrame, place: Place, broken: Broken) -> tuple[pl.DataF
     return flat.select("user", "item", position, *session), lambda row: place(rows[row])
 
 
-def _wrong(column: pl.Series, mask: pl.Series, place: Place, rule: str) -> RecveilError:
+def _wrong(column: pl.Series, mask: pl.Series, place: RowName, rule: str) -> RecveilError:
     row = _first(mask)
     if column[row] is None or column[row] == "":
         return RecveilError(f"{place(row)}: {column.name} is empty")

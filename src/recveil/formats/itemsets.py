@@ -11,12 +11,12 @@ import polars as pl
 
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Raw
-from recveil.formats.sources import Source
+from recveil.formats.sources import DataFile
 
 BREAKS = "[\t,\r\n]"
 
 
-def read_itemsets(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def read_itemsets(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """Who has which item; ids that are all whole numbers become integers."""
     if mapping:
         raise RecveilError(f"{source.name}: a file of itemsets has no column names to map")

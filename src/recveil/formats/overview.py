@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from recveil.errors import RecveilError
 from recveil.formats.roles import Role, assign
-from recveil.formats.sources import Source, find, first_line, one_line
+from recveil.formats.sources import DataFile, find, first_line, one_line
 from recveil.formats.text import records
 
 SAMPLE = 1000  # rows
@@ -90,12 +90,12 @@ def looks_like(name: str, values: Sequence[Any]) -> str | None:
     return next((kind for kind, words in NAMED.items() if plain in words), None)
 
 
-def _text(source: Source) -> tuple[list[str], list[list[Any]]]:
+def _text(source: DataFile) -> tuple[list[str], list[list[Any]]]:
     names, rows = records(source)
     return list(names), list(islice(rows, SAMPLE))
 
 
-def _parquet(source: Source) -> tuple[list[str], list[list[Any]]]:
+def _parquet(source: DataFile) -> tuple[list[str], list[list[Any]]]:
     try:
         with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
             batch = next(file.iter_batches(SAMPLE, use_threads=False), None)
@@ -105,7 +105,7 @@ def _parquet(source: Source) -> tuple[list[str], list[list[Any]]]:
     return names, [] if batch is None else [list(row.values()) for row in batch.to_pylist()]
 
 
-def _jsonl(source: Source) -> tuple[list[str], list[list[Any]]]:
+def _jsonl(source: DataFile) -> tuple[list[str], list[list[Any]]]:
     lines = islice((line for line in source.lines() if line.strip()), SAMPLE)
     objects = [found for line in lines if isinstance(found := json.loads(line), dict)]
     names = list(objects[0]) if objects else []

@@ -19,7 +19,7 @@ from recveil.formats.checking import IDS, Broken, Raw, Types, date_text, interac
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.itemsets import read_itemsets
 from recveil.formats.roles import Roles, assign
-from recveil.formats.sources import Source, find, first_line, one_line
+from recveil.formats.sources import DataFile, find, first_line, one_line
 from recveil.formats.text import read_text
 
 
@@ -54,7 +54,7 @@ def select(frame: pl.DataFrame, names: list[str], roles: Roles) -> pl.DataFrame:
     return frame.select(**{role: p[0] if len(p) == 1 else date_text(p) for role, p in parts.items()})
 
 
-def _read_parquet(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:  # noqa: ARG001
+def _read_parquet(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:  # noqa: ARG001
     # Arrow, because a damaged file can abort the process in polars; one thread, because it can in Arrow's pool.
     try:
         with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
@@ -69,7 +69,7 @@ def _read_parquet(source: Source, mapping: Mapping[str, str] | None, broken: Bro
     return Raw(select(frame, names, roles), lambda row: f"{source.name}, row {row + 1}", roles.unit)
 
 
-def _read_jsonl(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def _read_jsonl(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """Every value by its text: none changes how another is read. The keys of the first object are the header."""
     content = source.read().removeprefix(b"\xef\xbb\xbf")
     first = next((text for _, text in _objects(source)), None)
@@ -102,7 +102,7 @@ def _read_jsonl(source: Source, mapping: Mapping[str, str] | None, broken: Broke
     return Raw(select(frame, list(header), roles), place, roles.unit, frozenset(IDS))
 
 
-def _objects(source: Source) -> Iterator[tuple[int, str]]:
+def _objects(source: DataFile) -> Iterator[tuple[int, str]]:
     return ((n, line) for n, line in enumerate(source.lines(), 1) if line.strip())
 
 

@@ -35,7 +35,7 @@ MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 @dataclass(frozen=True)
-class Source:
+class DataFile:
     """`name` is the path as the caller wrote it; `content` is set where the file had to be unpacked."""
 
     name: str
@@ -60,7 +60,7 @@ class Source:
                     raise RecveilError(f"{self.name}, line {n}: not UTF-8 text") from None
 
 
-def find(path: str | os.PathLike[str], empty: bool = False) -> Source:
+def find(path: str | os.PathLike[str], empty: bool = False) -> DataFile:
     """The file at `path`, of a kind that its ending tells, unpacked if it is .gz or .zst; `empty` if it may be so."""
     name = os.fspath(path)
     with one_line(name):
@@ -79,12 +79,12 @@ def find(path: str | os.PathLike[str], empty: bool = False) -> Source:
         may_be_empty = empty and KINDS[ending] in HEADLESS
         if mode.st_size == 0 and not may_be_empty:
             raise RecveilError(f"{name}: the file is empty")
-        source = Source(name, place.absolute(), KINDS[ending])
+        source = DataFile(name, place.absolute(), KINDS[ending])
         with source.open() as file:
             head = file.read(4)
         packing = packing or next((how for magic, how in MAGIC.items() if head.startswith(magic)), None)
         if packing:
-            source = Source(name, source.path, source.kind, _unpacked(source, packing, may_be_empty))
+            source = DataFile(name, source.path, source.kind, _unpacked(source, packing, may_be_empty))
         return source
 
 
@@ -110,7 +110,7 @@ def first_line(fault: BaseException) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in lines[0][:200])
 
 
-def _unpacked(source: Source, packing: str, may_be_empty: bool) -> bytes:
+def _unpacked(source: DataFile, packing: str, may_be_empty: bool) -> bytes:
     try:
         with source.open() as file, pa.input_stream(file, compression=packing) as stream:
             content: bytes = stream.read()

@@ -16,7 +16,7 @@ import polars as pl
 from recveil.errors import RecveilError
 from recveil.formats.checking import Broken, Raw, date_text, show
 from recveil.formats.roles import Role, Roles, assign
-from recveil.formats.sources import Source, first_line
+from recveil.formats.sources import DataFile, first_line
 
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
@@ -43,7 +43,7 @@ class Layout:
         )
 
 
-def read_text(source: Source, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def read_text(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """The columns that play a role, under the names of their roles; and where each row stands."""
     source, layout = _recognise(source, broken)
     roles = assign(layout.names, mapping, source.name)
@@ -71,7 +71,7 @@ def _empty(roles: Roles) -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
 
-def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+def records(source: DataFile) -> tuple[tuple[str, ...], Iterator[list[str]]]:
     """The names of the columns, and the rows as text."""
     source, layout = _recognise(source)
     return layout.names, (fields for _, fields in _records(source, layout))
@@ -80,7 +80,7 @@ def records(source: Source) -> tuple[tuple[str, ...], Iterator[list[str]]]:
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 
-def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layout]:
+def _recognise(source: DataFile, broken: Broken = "refuse") -> tuple[DataFile, Layout]:
     line = next((line.strip("\r\n") for line in source.lines() if line.strip()), None)
     if line is None and source.kind == "data" and broken == "drop":
         return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
@@ -108,14 +108,14 @@ def _recognise(source: Source, broken: Broken = "refuse") -> tuple[Source, Layou
     return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)
 
 
-def _movielens(source: Source, fields: list[str], separator: str) -> Layout:
+def _movielens(source: DataFile, fields: list[str], separator: str) -> Layout:
     if len(fields) != len(MOVIELENS):
         shape = "user, item, rating and timestamp"
         raise RecveilError(f"{source.name}, line 1: {len(fields)} fields where {shape} belong: {show(fields[0])}")
     return Layout(MOVIELENS, separator, quotes=False, skip=0)
 
 
-def _separator(source: Source, line: str, usual: str) -> str:
+def _separator(source: DataFile, line: str, usual: str) -> str:
     if usual in line:
         return usual
     found = max(SEPARATORS, key=line.count)
@@ -135,7 +135,7 @@ def _number(text: str) -> bool:
 # --- rows -----------------------------------------------------------------------------------------------------
 
 
-def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
+def _typed(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame | None:
     """The fast way, right for nearly every file: types as the first row suggests. None where one does not hold."""
     ids = [role for role in IDS if role in roles.columns]
     whole = any(kinds[roles.columns[role][0]] == pl.Int64 for role in ids)
@@ -150,7 +150,7 @@ def _typed(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any
         return frame
 
 
-def _idle_signs(source: Source, layout: Layout) -> bool:
+def _idle_signs(source: DataFile, layout: Layout) -> bool:
     """Whether a later field starts with what an integer would lose: a blank, a quote, a +, the zeros of 007 or -0."""
     content = source.content
     text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
@@ -171,7 +171,7 @@ def _idle_signs(source: Source, layout: Layout) -> bool:
     return False
 
 
-def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+def _plain(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
     """The careful way: ids as text."""
     ids = [roles.columns[role][0] for role in IDS if role in roles.columns]
     try:
@@ -184,7 +184,7 @@ def _plain(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any
     return frame
 
 
-def _scan(source: Source, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
+def _scan(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
     """The columns that play a role, under the names of their roles; text except for `kinds`."""
     rows = pl.scan_csv(
         source.path if source.content is None else BytesIO(source.content),
@@ -217,7 +217,7 @@ def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
     return kinds
 
 
-def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(source: DataFile, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """The rows as Python's csv module reads them, each with the number of its first line."""
     reader = layout.reader(islice(source.lines(), layout.skip, None))
     line = layout.skip + 1
@@ -227,7 +227,7 @@ def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         line = layout.skip + reader.line_num + 1
 
 
-def _blame(source: Source, layout: Layout, fault: Exception) -> RecveilError:
+def _blame(source: DataFile, layout: Layout, fault: Exception) -> RecveilError:
     """The first line that is no row of this table."""
     line = layout.skip
     try:

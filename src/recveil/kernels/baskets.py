@@ -16,7 +16,7 @@ from recveil.kernels.chacha import Stream, below, restart, stream, uniform, word
 Ints = NDArray[np.int64]
 
 
-class Table(NamedTuple):
+class PairTable(NamedTuple):
     """Which cells a symmetric table has, row by row: the columns in indices[indptr[i]:indptr[i + 1]], ascending.
 
     No indices at all: every row is whole.
@@ -154,7 +154,7 @@ def _pick(s: Stream, row: NDArray[np.uint32]) -> Any:
 
 
 @njit(inline="always")
-def _step(s: Stream, i: Any, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: Table) -> Any:
+def _step(s: Stream, i: Any, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: PairTable) -> Any:
     """An item by the row of item i, or by popularity with the weight that the row leaves open."""
     begin, end = table.indptr[i], table.indptr[i + 1]
     u = np.uint32(word(s) >> uint64(32))
@@ -165,7 +165,7 @@ def _step(s: Stream, i: Any, first: NDArray[np.uint32], rows: NDArray[np.uint32]
 
 
 @njit(inline="always")
-def _cell(table: Table, i: Any, j: Any) -> Any:
+def _cell(table: PairTable, i: Any, j: Any) -> Any:
     """Where (i, j) stands in a flat table; -1 where it does not."""
     low, end = table.indptr[i], table.indptr[i + 1]
     if len(table.indices) == 0:
@@ -182,7 +182,7 @@ def _cell(table: Table, i: Any, j: Any) -> Any:
 
 @njit(cache=True)
 def walk(
-    key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: Table
+    key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: PairTable
 ) -> NDArray[np.int32]:
     """New baskets of the given sizes: an item by popularity, then each by the row of a random member; none twice."""
     item = np.empty(starts[-1], dtype=np.int32)
@@ -205,7 +205,7 @@ def walk(
 
 
 @njit(inline="always")
-def _add(excess: Any, table: Table, i: Any, j: Any, w: float) -> None:
+def _add(excess: Any, table: PairTable, i: Any, j: Any, w: float) -> None:
     for a in (_cell(table, i, j), _cell(table, j, i)):
         if a >= 0:
             excess[a] += w
@@ -220,7 +220,7 @@ def swap_items(
     target: NDArray[np.float32],
     first: NDArray[np.uint32],
     rows: NDArray[np.uint32],
-    table: Table,
+    table: PairTable,
     softness: float,
     sweeps: int,
 ) -> int:

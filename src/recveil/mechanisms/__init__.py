@@ -30,6 +30,7 @@ __all__ = [
     "MECHANISMS",
     "Blur",
     "DpPostTags",
+    "DpRatings",
     "DpStreams",
     "DpTags",
     "LaplaceRatings",

@@ -37,21 +37,27 @@ def lift(
 
 
 def of(
-    release: Floats, real: Floats, popular: Floats, rng: np.random.Generator, params: dict[str, object]
+    release: Floats,
+    real: Floats,
+    popular: Floats,
+    rng: np.random.Generator,
+    params: dict[str, object],
+    prefix: str = "",
 ) -> list[Measurement]:
-    """advantage and lift of three scores per person."""
+    """advantage and lift of three scores per person, under names with this prefix."""
     ahead, low, high = paired_difference(real, popular, rng)
     if low <= 0:
         note = (
-            f"lift is undefined: trained on the real data, {params['referee']} does not for certain beat most-popular "
-            f"({real.mean():.3f} against {popular.mean():.3f}), so there is nothing that a release could keep"
+            f"{prefix}lift is undefined: trained on the real data, {params['referee']} does not for certain beat "
+            f"most-popular ({real.mean():.3f} against {popular.mean():.3f}), so there is nothing that a release could "
+            "keep"
         )
-        return [Measurement("advantage", ahead, low, high, n=len(real), params=params, note=note)]
+        return [Measurement(f"{prefix}advantage", ahead, low, high, n=len(real), params=params, note=note)]
     value, least, most = bootstrap(_lift, [release, real, popular], rng)
     note = f"release {release.mean():.3f}, real {real.mean():.3f}, most-popular {popular.mean():.3f}"
     return [
-        Measurement("advantage", ahead, low, high, n=len(real), params=params),
-        Measurement("lift", value, least, most, n=len(real), params=params, note=note),
+        Measurement(f"{prefix}advantage", ahead, low, high, n=len(real), params=params),
+        Measurement(f"{prefix}lift", value, least, most, n=len(real), params=params, note=note),
     ]
 
 

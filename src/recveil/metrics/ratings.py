@@ -32,13 +32,7 @@ def mae(sizes: Floats, count: Floats) -> float:
 
 def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JUDGES) -> list[Measurement]:
     """RMSE and MAE of each rater, trained on the release and on the real data, in both with the test people's query."""
-    query, result = trial.query, trial.result
-    if query is None or result is None or not len(result):
-        raise LeftOutError(NO_TEST_PEOPLE)
-    if any(part.rating is None for part in (trial.train, query, result)):
-        raise LeftOutError("the data have no ratings")
-    if trial.released.rating is None:
-        raise LeftOutError("the release has no ratings, so none can be learned")
+    query, result = rated_people(trial)
     raters = able(raters, trial)
     people, user = np.unique(result.user, return_inverse=True)
     count = np.bincount(user)
@@ -50,6 +44,18 @@ def ratings(trial: Trial, rng: np.random.Generator, raters: Sequence[Rater] = JU
                 estimate = bootstrap(statistic, [np.bincount(user, weights=each), count], rng)
                 found.append(Measurement(metric, *estimate, n=len(people), params=params))
     return found
+
+
+def rated_people(trial: Trial) -> tuple[Interactions, Interactions]:
+    """What test people rated before and after, where the release has ratings too."""
+    query, result = trial.query, trial.result
+    if query is None or result is None or not len(result):
+        raise LeftOutError(NO_TEST_PEOPLE)
+    if any(part.rating is None for part in (trial.train, query, result)):
+        raise LeftOutError("the data have no ratings")
+    if trial.released.rating is None:
+        raise LeftOutError("the release has no ratings, so none can be learned")
+    return query, result
 
 
 def able(raters: Sequence[Rater], trial: Trial) -> tuple[Rater, ...]:

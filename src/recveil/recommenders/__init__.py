@@ -9,10 +9,12 @@ from __future__ import annotations
 from recveil.recommenders.ease import EASE
 from recveil.recommenders.factors import BPR, WRMF
 from recveil.recommenders.neighbours import ItemKNN, UserKNN
+from recveil.recommenders.neural import GRU4Rec, SASRec
 from recveil.recommenders.popular import MostPopular
 from recveil.recommenders.ranker import Model, Ranker, recommend
 from recveil.recommenders.rater import Average, Predictor, Rater, Surprise
 from recveil.recommenders.residuals import Neighbours
+from recveil.recommenders.sequential import Markov, NextPopular, Sequencer, SessionKNN
 
 RANKERS: dict[str, Ranker] = {
     r.name: r
@@ -41,4 +43,6 @@ RATERS: dict[str, Rater] = {
     )
 }
 
-__all__ = ["RANKERS", "RATERS", "Model", "Predictor", "Ranker", "Rater", "recommend"]
+SEQUENCERS: dict[str, Sequencer] = {r.name: r for r in (NextPopular(), Markov(), SessionKNN(), SASRec(), GRU4Rec())}
+
+__all__ = ["RANKERS", "RATERS", "SEQUENCERS", "Model", "Predictor", "Ranker", "Rater", "recommend"]

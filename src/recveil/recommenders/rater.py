@@ -99,7 +99,8 @@ class Fitted:
 
 def feasible(rater: Rater, *data: Interactions) -> bool:
     """Whether the rater can be fitted to each of these data within memory."""
-    return not isinstance(rater, Surprise) or all(rater.gigabytes(d) <= MEMORY for d in data)
+    size = getattr(rater, "gigabytes", None)
+    return size is None or all(size(d) <= MEMORY for d in data)
 
 
 def rated(data: Interactions) -> Floats:

@@ -33,15 +33,22 @@ class Neighbours:
     def fit(self, train: Interactions, seed: int) -> Residuals:
         rows = last_ratings(train)
         assert rows.rating is not None
-        mean = float(rows.rating.mean())
-        user, item = np.zeros(rows.n_users), np.zeros(rows.n_items)
-        raters, rated = np.bincount(rows.item, minlength=rows.n_items), np.bincount(rows.user, minlength=rows.n_users)
-        for _ in range(EPOCHS):
-            item = np.bincount(rows.item, rows.rating - mean - user[rows.user], rows.n_items) / (DAMP_ITEM + raters)
-            user = np.bincount(rows.user, rows.rating - mean - item[rows.item], rows.n_users) / (DAMP_USER + rated)
+        mean, user, item = biases(rows)
         left = rows.rating - (mean + user[rows.user] + item[rows.item])
         scale = float(rows.rating.min()), float(rows.rating.max())
         return Residuals(self, rows, left, mean, user, item, scale)
+
+
+def biases(rows: Interactions) -> tuple[float, Floats, Floats]:
+    """The mean rating, and how far each user and each item lies above it."""
+    assert rows.rating is not None
+    mean = float(rows.rating.mean())
+    user, item = np.zeros(rows.n_users), np.zeros(rows.n_items)
+    raters, rated = np.bincount(rows.item, minlength=rows.n_items), np.bincount(rows.user, minlength=rows.n_users)
+    for _ in range(EPOCHS):
+        item = np.bincount(rows.item, rows.rating - mean - user[rows.user], rows.n_items) / (DAMP_ITEM + raters)
+        user = np.bincount(rows.user, rows.rating - mean - item[rows.item], rows.n_users) / (DAMP_USER + rated)
+    return mean, user, item
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,10 @@ GLOSSARY = {
     ),
     "NDCG": "How far up a list of recommendations puts what a person really chose: 1 is perfect, 0 is nothing right.",
     "RMSE": "How far predicted ratings are off, in steps of the scale; larger errors weigh more.",
+    "Skill": (
+        "How much better ratings are predicted from a release than by the items' real averages (0%), measured by what "
+        "the best predictor on the real data gains (100%)."
+    ),
     "tau": "Kendall's tau: whether two orders of algorithms agree. 1 is the same order, 0 no relation, -1 the reverse.",
     "epsilon": (
         "How much one person can change what is published: an attacker's odds of being right about her grow by at most "
@@ -28,7 +32,7 @@ def link_first_uses(page: str) -> str:
     """The page with the first use of each word of the glossary as a link to its meaning."""
     pieces = _KEPT.split(page)
     for word in GLOSSARY:
-        use = re.compile(rf"(>[^<]*?)\b({word})\b(?=[^<>]*<)", re.IGNORECASE if word == "Lift" else 0)
+        use = re.compile(rf"(>[^<]*?)\b({word})\b(?=[^<>]*<)", re.IGNORECASE if word in ("Lift", "Skill") else 0)
         for n in range(0, len(pieces), 3):  # text, kept, its tag, text, ...
             linked, found = use.subn(rf'\1<a class="term" href="#word-{word.lower()}">\2</a>', pieces[n], count=1)
             if found:

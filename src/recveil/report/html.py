@@ -10,6 +10,7 @@ from recveil.report.glossary import GLOSSARY, link_first_uses
 from recveil.report.methods import methods, rule
 from recveil.report.page import markup, render
 from recveil.report.pictures import inline
+from recveil.report.ratings import order_sentence, skill_sentence
 from recveil.report.sheets import SHEETS, describe, interval, number, sheet
 from recveil.report.table import ERROR, METRIC, Entry, Report, short
 from recveil.report.verdict import closest, headline, named, rating_sentence, sentence
@@ -53,7 +54,7 @@ def html(report: Report) -> str:
         rule=rule(),
         glossary=GLOSSARY,
         sentence=partial(sentence, report),
-        rating=partial(rating_sentence, report),
+        rating=partial(_ratings, report),
         sizes=partial(_sizes, report),
         badge_of=lambda entry: next((badge for badge, e in shown.items() if e is entry), ""),
         status=lambda entry: STATUS[entry.guarantee.status],
@@ -81,6 +82,11 @@ def _breakable(spec: str) -> Any:
     for sign in (",", ":", "="):
         text = text.replace(sign, f"{sign}<wbr>")
     return markup(text)
+
+
+def _ratings(report: Report, entry: Entry) -> str:
+    """All that a release is worth to those who predict ratings."""
+    return " ".join(filter(None, (say(report, entry) for say in (rating_sentence, skill_sentence, order_sentence))))
 
 
 def _share(value: float) -> str:

@@ -10,7 +10,7 @@ WIDTHS = "GJKQNURGJJKQHIHHNNNNNNNNNNHHQQQLTPPOQNNQQHHPMTQRORPONQPWPOOJHJQJJNOLON
 LINE = 17.0  # pixels from one line of text to the next
 GAP = 13.0  # from a point to its label
 
-Place = tuple[float, float, str]  # x, y, and how the text is aligned there
+Spot = tuple[float, float, str]  # x, y, and how the text is aligned there
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
@@ -27,7 +27,7 @@ def spread(
     taken: Sequence[Box] = (),
     *,
     column: bool = False,
-) -> list[Place]:
+) -> list[Spot]:
     """A place for the label of each point (x, y, label width), in pixels from the top left.
 
     In a `column` all labels stand at one x and are pushed apart. Else each takes the free place nearest to its point:
@@ -36,7 +36,7 @@ def spread(
     if column:
         return _column([y for _, y, _ in points], height)
     covered = [*taken, *((x - 8, y - 8, x + 8, y + 8) for x, y, _ in points)]
-    places: list[Place] = [(0.0, 0.0, "left")] * len(points)
+    places: list[Spot] = [(0.0, 0.0, "left")] * len(points)
     for number in sorted(range(len(points)), key=lambda i: points[i][1]):
         tried = list(_around(*points[number], width))
         free = (p for p in tried if _within(p[1], width, height) and not any(_touch(p[1], c) for c in covered))
@@ -46,7 +46,7 @@ def spread(
     return places
 
 
-def _around(x: float, y: float, size: float, width: float) -> Iterator[tuple[Place, Box]]:
+def _around(x: float, y: float, size: float, width: float) -> Iterator[tuple[Spot, Box]]:
     for step in range(24):
         level = y + LINE * (step + 1) // 2 * (1 if step % 2 else -1) if step else y
         for side in ("left", "right") if x + GAP + size <= width else ("right", "left"):
@@ -55,7 +55,7 @@ def _around(x: float, y: float, size: float, width: float) -> Iterator[tuple[Pla
             yield (at, level, side), (begin, level - 8, begin + size, level + 8)
 
 
-def _column(levels: list[float], height: float) -> list[Place]:
+def _column(levels: list[float], height: float) -> list[Spot]:
     order = sorted(range(len(levels)), key=lambda i: levels[i])
     placed = [levels[i] for i in order]
     for k in range(1, len(placed)):
@@ -64,7 +64,7 @@ def _column(levels: list[float], height: float) -> list[Place]:
         placed[-1] = height
         for k in range(len(placed) - 2, -1, -1):
             placed[k] = min(placed[k], placed[k + 1] - LINE)
-    found: list[Place] = [(0.0, 0.0, "left")] * len(levels)
+    found: list[Spot] = [(0.0, 0.0, "left")] * len(levels)
     for i, level in zip(order, placed, strict=True):
         found[i] = (0.0, level, "left")
     return found

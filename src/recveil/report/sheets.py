@@ -10,7 +10,18 @@ from recveil.measurement import Measurement
 from recveil.report.table import Report
 from recveil.report.words import percent
 
-SHARES = ("linkage", "lift", "tag lift", "reconstruction", "sybil", "coverage", "tail share", "nearest")
+SHARES = (
+    "linkage",
+    "lift",
+    "rating skill",
+    "tag lift",
+    "sequence lift",
+    "reconstruction",
+    "sybil",
+    "coverage",
+    "tail share",
+    "nearest",
+)
 ATTACKS = (
     "linkage", "theta-omega", "shadow", "membership", "reconstruction", "sybil", "nearest", "copies", "lists",
     "across", "attributes",
@@ -18,11 +29,13 @@ ATTACKS = (
 SHEETS = {
     "attacks": "What an attacker learns",
     "lift": "Lift: what a recommender keeps of what the real data teach beyond popularity",
+    "ratings": "Ratings: what a predictor keeps beyond items' averages, and whether the order of predictors is kept",
     "metrics": "What recommenders reach, judged on held-out real people",
     "structure": "What else is kept",
     "groups": "Who pays: light and heavy users, head and tail items",
     "linkage": "Linkage by every attacker",
 }
+RATED = ("rating skill", "in-house order")
 TAUGHT = ("trained_on", "release")  # goes without saying
 LONG = ("linkage", "metrics", "groups")  # folded away until asked for
 
@@ -53,7 +66,9 @@ def kind(m: Measurement) -> str:
         return "attacks"
     if "group" in m.params:
         return "groups"
-    if m.name == "lift":
+    if m.name in RATED:
+        return "ratings"
+    if m.name in ("lift", "sequence lift"):
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 

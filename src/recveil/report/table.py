@@ -19,6 +19,7 @@ from recveil.measurement import Measurement, frame_of
 HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
 MEMBERSHIP_ATTACKS = ("shadow-auc", "membership-auc")  # strong evidence first
 METRIC = "ndcg"  # by which lists are judged
+NEXT = "next ndcg"  # by which those are judged that read the order
 ERROR = "rmse"  # by which predicted ratings are judged
 
 
@@ -194,21 +195,25 @@ class Report:
         kinds = [self.named(name, entry.spec) for name in MEMBERSHIP_ATTACKS]
         return max(next(filter(None, kinds), []), key=lambda m: m.value, default=None)
 
-    def judge(self) -> str | None:
+    def judge(self, metric: str = METRIC) -> str | None:
         """The referee of the verdict: the best on the real data, so that no release has a say in the choice."""
-        real = self.algorithms(None)
+        real = self.algorithms(None, metric)
         return max(real, key=lambda name: real[name].value, default=None)
 
     def lift(self, entry: Entry) -> Measurement | None:
         """What a recommender keeps of what the real data teach beyond popularity; None where that is undefined."""
         return self._judged("lift", entry)
 
+    def sequence_lift(self, entry: Entry) -> Measurement | None:
+        """The same of recommenders that read the order of clicks; None where there is none, or that is undefined."""
+        return self._judged("sequence lift", entry, NEXT)
+
     def advantage(self, entry: Entry) -> Measurement | None:
         """What the real data teach beyond popularity; where it is nothing, its note says that lift is undefined."""
         return self._judged("advantage", entry)
 
-    def _judged(self, name: str, entry: Entry) -> Measurement | None:
-        judge = self.judge()
+    def _judged(self, name: str, entry: Entry, metric: str = METRIC) -> Measurement | None:
+        judge = self.judge(metric)
         return next((m for m in self.named(name, entry.spec) if m.params.get("referee") == judge), None)
 
     def rating(self, entry: Entry) -> tuple[Measurement, Measurement] | None:

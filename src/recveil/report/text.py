@@ -12,9 +12,12 @@ from recveil.report.words import STATUS, privacy, utility, with_interval
 def text(report: Report, width: int = 100) -> list[str]:
     """Verdict, a table of the two headline numbers, and a sentence for each mechanism."""
     lines = [*textwrap.wrap(headline(report), width), ""]
-    rows = [("", "mechanism", "attacker finds", "strangers", "recommender keeps", "promise")]
+    ordered = any(report.sequence_lift(e) for e in report.entries)
+    rows = [
+        ("", "mechanism", "attacker finds", "strangers", "recommender keeps", *["of the order"] * ordered, "promise")
+    ]
     for e in report.entries:
-        found, lift = report.found(e), report.lift(e)
+        found, lift, order = report.found(e), report.lift(e), report.sequence_lift(e)
         rows.append(
             (
                 report.key(e),
@@ -22,6 +25,7 @@ def text(report: Report, width: int = 100) -> list[str]:
                 with_interval(found) if found else privacy(None),
                 f"{found.control:.1%}" if found and found.control is not None else "",
                 with_interval(lift) if lift else utility(None),
+                *[with_interval(order) if order else ""] * ordered,
                 STATUS[e.guarantee.status],
             )
         )

@@ -64,6 +64,7 @@ class DpRatings(Synthesis):
     kinds = ("ratings",)
     first_look = "epsilon=4,delta=1e-6,scale=1..5"
     learned_from = "tables"
+    strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     rounds = 3
     drawing = ("k",)
 

@@ -21,7 +21,7 @@ from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings
 from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
-from recveil.mechanisms.dp_ratings.ratings import Model, Told, baskets, calibrated
+from recveil.mechanisms.dp_ratings.ratings import RatingModel, Told, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale
 from recveil.randomness import Source
 
@@ -111,7 +111,7 @@ def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:
     return Likeness(likeness(M), tables.paired, tables.have)
 
 
-def item_tables(known: Told, model: Model) -> ItemTables:
+def item_tables(known: Told, model: RatingModel) -> ItemTables:
     """What predicts ratings straight from the tables."""
     mean, variance, spread = people.typical(known.profiles)
     length = (model.loading**2).sum(1)

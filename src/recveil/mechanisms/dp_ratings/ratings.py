@@ -66,7 +66,7 @@ class Baskets:
 
 
 @dataclass(frozen=True)
-class Model:
+class RatingModel:
     """What ratings are drawn from: effects and loadings of items, and how heights are moved and stretched."""
 
     effect: Floats
@@ -93,9 +93,9 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
     )
 
 
-def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Model]:
+def calibrated(rows: Baskets, told: Told) -> tuple[Floats, RatingModel]:
     """The value of every row on the inner scale, and the model that gave it."""
-    model = Model(told.effect, _START * told.loading)
+    model = RatingModel(told.effect, _START * told.loading)
     value = draw_ratings(rows, model, told)
     for _ in range(ROUNDS):
         model = corrected(rows, value, model, told)
@@ -108,7 +108,7 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Model]:
     return value, model
 
 
-def corrected(rows: Baskets, value: Floats, model: Model, told: Told) -> Model:
+def corrected(rows: Baskets, value: Floats, model: RatingModel, told: Told) -> RatingModel:
     """The model, moved by how far the drawn ratings fall short of what was told."""
     have, C = _drawn_loadings(rows, value, told)
     F = np.linalg.lstsq(have[:, None] * model.loading, C, rcond=None)[0]
@@ -125,10 +125,10 @@ def corrected(rows: Baskets, value: Floats, model: Model, told: Told) -> Model:
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
-    return Model(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()))
+    return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()))
 
 
-def draw_ratings(rows: Baskets, model: Model, told: Told) -> Floats:
+def draw_ratings(rows: Baskets, model: RatingModel, told: Told) -> Floats:
     """Values on the inner scale, levels only."""
     length = (model.loading**2).sum(1)
     z = (model.loading[rows.item] * rows.stand[rows.user]).sum(1)

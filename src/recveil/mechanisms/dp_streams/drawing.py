@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.dp import denoise
 from recveil.errors import RecveilError
-from recveil.kernels.baskets import Table, swap_items, swap_order, walk
+from recveil.kernels.baskets import PairTable, swap_items, swap_order, walk
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import pairs as sparse_pairs
 from recveil.mechanisms.dp_streams.pairs import Above
@@ -63,7 +63,7 @@ class Tables:
 class Pairs:
     """Expected counts of pairs, flat, and the sums of whole rows: what the table lacks there follows popularity."""
 
-    table: Table
+    table: PairTable
     weight: Floats
     strength: Floats
 
@@ -79,9 +79,9 @@ def expected(tables: Tables) -> Pairs:
         sizes = (tables.edges + last_lengths(tables.edges)) / 2
         total = (people(tables) * np.sqrt((1 - tables.one_length**2) * sizes * (sizes - 1) / 2)).sum()
         indptr, indices, *rest = sparse_pairs.expected(tables.pairs, tables.items, total, tables.pair_sigma)
-        return Pairs(Table(indptr, indices), *rest)
+        return Pairs(PairTable(indptr, indices), *rest)
     M = denoise.pairs(tables.pairs, tables.pair_sigma)
-    table = Table(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
+    table = PairTable(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
     return Pairs(table, M.ravel(), M.sum(1))
 
 
@@ -213,7 +213,7 @@ def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables,
     swap_order(source.derive("order").key(), starts, item, excess, target, softness, sweeps)
 
 
-def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: Table) -> NDArray[np.float32]:
+def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: PairTable) -> NDArray[np.float32]:
     """The sum over baskets of their pairs, each with its weight, in the cells of a table; no item with itself."""
     from scipy import sparse
 
@@ -226,13 +226,13 @@ def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: Table) 
         np.fill_diagonal(S, 0.0)
         return S.ravel()
     counts.sort_indices()
-    there = _rows(Table(counts.indptr, counts.indices)) * m + counts.indices
+    there = _rows(PairTable(counts.indptr, counts.indices)) * m + counts.indices
     wanted = _rows(table) * m + table.indices
     at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
     return np.where(there[at] == wanted, counts.data[at], np.float32(0.0))
 
 
-def _rows(table: Table) -> Ints:
+def _rows(table: PairTable) -> Ints:
     """The row of each cell."""
     return np.repeat(np.arange(len(table.indptr) - 1, dtype=np.int64), np.diff(table.indptr))
 

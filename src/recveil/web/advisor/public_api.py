@@ -106,7 +106,7 @@ class NewItem(Body):
         return value
 
 
-class Catalogue(Body):
+class NewItems(Body):
     items: Annotated[list[NewItem], Field(max_length=100_000)]
 
 
@@ -213,6 +213,6 @@ async def metrics(request: Request) -> Response:
 @router.put(
     "/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 429, 503), dependencies=[IsAdmin]
 )
-async def stock(request: Request, body: Catalogue) -> Any:
+async def stock(request: Request, body: NewItems) -> Any:
     """Add items, or give known ones a new title. Admin only."""
     return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))

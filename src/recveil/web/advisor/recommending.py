@@ -31,7 +31,7 @@ LEAST = 50  # people and items below which there are no factors to speak of
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Neighbourhoods:
     """Signs of people on items, and both in the space of the first factors."""
 
     keys: list[str]
@@ -58,7 +58,7 @@ class Model:
         return np.where(supporters >= least, scores, 0.0)
 
 
-def fit(engine: Engine, young: int = YOUNG) -> Model | None:
+def fit(engine: Engine, young: int = YOUNG) -> Neighbourhoods | None:
     """Factors of the newest clicks of accounts that are not `young` (seconds); none where people or items are few."""
     with reading(engine) as db:
         keys = {row.id: row.key for row in db.execute(select(items.c.id, items.c.key).order_by(items.c.id))}
@@ -83,7 +83,7 @@ def fit(engine: Engine, young: int = YOUNG) -> Model | None:
     crowd = signs @ factors.T
     crowd /= np.maximum(np.linalg.norm(crowd, axis=1, keepdims=True), 1e-12)
     listed = list(keys.values())
-    return Model(listed, {key: n for n, key in enumerate(listed)}, signs, factors.T, crowd)
+    return Neighbourhoods(listed, {key: n for n, key in enumerate(listed)}, signs, factors.T, crowd)
 
 
 def _different(signs: Any) -> Any:
@@ -101,7 +101,11 @@ def as_array(rows: sa.CursorResult[Any]) -> NDArray[np.int64]:
 
 
 def recommend(
-    model: Model | None, own: dict[str, int], profiles: dict[str, tuple[int, int] | None], limit: int, least: int = 0
+    model: Neighbourhoods | None,
+    own: dict[str, int],
+    profiles: dict[str, tuple[int, int] | None],
+    limit: int,
+    least: int = 0,
 ) -> tuple[list[str], str]:
     """Items that she has not clicked: what her neighbours like, then what most people like; and on which basis."""
     best: list[str] = []

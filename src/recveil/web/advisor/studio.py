@@ -24,7 +24,7 @@ from recveil.web.advisor.limits import REMEMBERED, RateLimit
 from recveil.web.advisor.metrics import Metrics
 from recveil.web.advisor.noisy_counters import Budget, look
 from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
-from recveil.web.advisor.recommending import Model, filled, fit, recommend
+from recveil.web.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.web.advisor.store import DAY, checkpoint, reading
 from recveil.web.advisor.writes import Forget, Stock, Write
 
@@ -57,7 +57,7 @@ class Studio:
     engine: Engine
     settings: Settings
     snapshot: Snapshot
-    model: Model | None = None  # of people, for closed groups
+    model: Neighbourhoods | None = None  # of people, for closed groups
     items: ItemModel | None = None
     model_sheet: Sheet = field(init=False)
     stale: bool = True  # clicks have arrived since the model was fitted

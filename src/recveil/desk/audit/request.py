@@ -1,0 +1,43 @@
+"""AuditRequest and run_audit: a promise put to the test, by many releases or by one with many canaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recveil.desk.audit import Audited, audit
+from recveil.desk.audit.one_run import AuditedOnce, audit_in_one_run
+from recveil.desk.catalogue import read_catalogue
+from recveil.desk.inputs import Input
+from recveil.desk.progress import SILENT, Progress
+from recveil.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """`data`: what to put the canaries into, else a toy. `catalogue`: a file of public ids, as for a release.
+
+    `one_run`: one release with `canaries`, each in or out by a coin, instead of `runs` releases of each of two
+    neighbouring data sets.
+    """
+
+    mechanism: Mechanism
+    data: Input | None = None
+    runs: int = 1000
+    one_run: bool = False
+    canaries: int = 1000
+    catalogue: str | None = None
+    confidence: float = 0.95
+    seed: int | None = None
+
+
+def run_audit(request: AuditRequest, progress: Progress = SILENT) -> Audited | AuditedOnce:
+    """What was found; its `record()` has the bound, what says so, the noise seen, and the verdict."""
+    rows = request.data.all_rows() if request.data else None
+    public = read_catalogue(request.catalogue) if request.catalogue else None
+    mechanism, confidence, seed = request.mechanism, request.confidence, request.seed
+    if request.one_run:
+        return audit_in_one_run(
+            mechanism, rows, canaries=request.canaries, confidence=confidence, seed=seed, catalogue=public
+        )
+    tick = progress.counter("audit", 2 * request.runs)
+    return audit(mechanism, rows, runs=request.runs, confidence=confidence, seed=seed, catalogue=public, tick=tick)

@@ -1,0 +1,77 @@
+"""SASRec and GRU4Rec: networks as sequential referees, by torch (the extra `neural`), on a GPU where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from recveil.data import Floats, Interactions
+from recveil.errors import RecveilError, not_installed
+from recveil.recommenders.sequential import Streams
+
+if TYPE_CHECKING:
+    from recveil.recommenders.networks import Learned
+
+NO_STREAM = "no person has two items in order, so a network has nothing to learn from"
+
+
+@dataclass(frozen=True)
+class SASRec:
+    """Self-attention over the latest items (Kang and McAuley 2018), with cross-entropy over all items as its loss."""
+
+    name: ClassVar[str] = "sasrec"
+    length: int = 200
+    width: int = 64
+    blocks: int = 2
+    dropout: float = 0.2
+    rate: float = 0.002
+    batch: int = 128
+    rounds: int = 100
+    patience: int = 5
+
+    def fit(self, train: Interactions, seed: int) -> Network:
+        return _fitted("attention", self, train, seed)
+
+
+@dataclass(frozen=True)
+class GRU4Rec:
+    """A gated recurrent unit over the latest items (Hidasi and others 2016), with the same loss."""
+
+    name: ClassVar[str] = "gru4rec"
+    length: int = 200
+    width: int = 64
+    dropout: float = 0.2
+    rate: float = 0.002
+    batch: int = 128
+    rounds: int = 100
+    patience: int = 5
+
+    def fit(self, train: Interactions, seed: int) -> Network:
+        return _fitted("recurrent", self, train, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    made: Learned
+
+    @property
+    def note(self) -> str:
+        return self.made.note
+
+    def scores(self, streams: Streams) -> Floats:
+        found: Floats = self.made.scores(streams.item, streams.begin, streams.asked).astype(float)
+        return found
+
+
+def _fitted(
+    kind: Literal["attention", "recurrent"], chosen: SASRec | GRU4Rec, train: Interactions, seed: int
+) -> Network:
+    try:
+        from recveil.recommenders.networks import Settings, learn
+    except ModuleNotFoundError as missing:
+        raise RecveilError(not_installed(missing)) from missing
+    rows = train.ordered()
+    starts = rows.starts()
+    if not len(rows) or (starts[1:] - starts[:-1]).max() < 2:
+        raise RecveilError(NO_STREAM)
+    return Network(learn(starts, rows.item, rows.n_items, Settings(kind=kind, **asdict(chosen)), seed))

@@ -1,0 +1,87 @@
+"""Networks as referees, with torch: they learn an order that is there, and none that is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from test_next_item import by_referee, parts, permuted, reversed_order, rounds, trial
+
+torch = pytest.importorskip("torch")
+
+from recveil.errors import RecveilError  # noqa: E402
+from recveil.measurement import measure  # noqa: E402
+from recveil.metrics.next_item import asked_of, neural  # noqa: E402
+from recveil.recommenders import SEQUENCERS, networks  # noqa: E402
+
+pytestmark = pytest.mark.extras
+NAMES = ("sasrec", "gru4rec")
+
+
+def small(name: str) -> Any:
+    chosen: Any = SEQUENCERS[name]
+    return replace(chosen, length=20, width=32, rounds=12, patience=3)
+
+
+SMALL = tuple(small(name) for name in NAMES)
+
+
+def test_networks_learn_the_rounds_and_nothing_from_permuted_items() -> None:
+    found = measure(trial(), {"neural": lambda t, rng: neural(t, rng, SMALL)}, 0)
+    reach = {(m.params["referee"], m.params["trained_on"]): m.value for m in found if m.name == "next hit rate"}
+    assert all(reach[name, "real"] == reach[name, "release"] > 0.9 for name in NAMES)
+    split = parts(rounds())
+    chance = measure(trial(permuted(split.train)), {"neural": lambda t, rng: neural(t, rng, SMALL)}, 0)
+    assert all(m.high < 0.1 for m in by_referee(chance, "sequence lift").values())
+    backwards = measure(trial(reversed_order(split.train)), {"neural": lambda t, rng: neural(t, rng, SMALL)}, 0)
+    assert all(m.high < 0.9 for m in by_referee(backwards, "sequence lift").values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_scores_and_leaves_chance_alone(name: str) -> None:
+    split = parts(rounds(80))
+    streams, _ = asked_of(split.query, split.result)
+    before = torch.random.get_rng_state()
+    first, second = (replace(small(name), rounds=1).fit(split.train, 3).scores(streams) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_streams_of_one_item_teach_nothing() -> None:
+    train = parts(rounds(80)).train
+    with pytest.raises(RecveilError, match="no person has two items"):
+        small("sasrec").fit(train.take(np.unique(train.user, return_index=True)[1]), 0)
+
+
+def test_very_many_items_are_told_from_a_sample() -> None:
+    split = parts(rounds())
+    rows = split.train.ordered()
+    chosen = networks.Settings("attention", length=20, width=32, rounds=10, whole=10, negatives=30)
+    made = networks.learn(rows.starts(), rows.item, rows.n_items, chosen, 0)
+    streams, _ = asked_of(split.query, split.result)
+    best = made.scores(streams.item, streams.begin, streams.asked).argsort(1)[:, -5:]
+    assert np.mean((best == streams.item[streams.asked][:, None]).any(1)) > 0.8
+
+
+def test_without_memory_on_the_gpu_it_is_trained_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = networks.learn_on
+
+    def full(device: str, *rest: Any) -> Any:
+        if device == "cuda":
+            raise torch.OutOfMemoryError("no memory")
+        return slow(device, *rest)
+
+    monkeypatch.setattr(networks, "learn_on", full)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    referees = [replace(small("gru4rec"), rounds=1)]
+    found = measure(trial(), {"neural": lambda t, rng: neural(t, rng, referees)}, 0)
+    assert {m.note for m in found if m.name == "next ndcg" and m.params["referee"] == "gru4rec"} == {networks.NO_MEMORY}
+
+
+def test_only_the_latest_items_are_read() -> None:
+    item = np.arange(10)
+    read, sizes = networks.padded(item, np.array([0, 7]), np.array([6, 9]), 4, 99)
+    assert read.tolist() == [[2, 3, 4, 5], [7, 8, 99, 99]] and sizes.tolist() == [4, 2]
