@@ -111,6 +111,7 @@ STEPS_OF_THEIR_OWN = {
     "dp.continual": "the noise of counters that go on",
     "dp.sparse_noise": "noise on tables that are mostly empty",
     "face.functions": "the Python face",
+    "face.judging": "the Python face: promises, parameters, lists",
     "face.ratings": "the Python face of rating prediction",
     "formats.frames": "frames and matrices, beside files",
     "formats.overview": "what a file was taken for",
