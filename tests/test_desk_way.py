@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no te
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 from desks import RunningDesk
 
+from recveil.desk.project.crew import resident
 from recveil.samples import sample
 
 pytestmark = pytest.mark.slow
@@ -95,3 +97,22 @@ def test_the_first_figure_of_a_million_rows_is_there_within_seconds(tmp_path: Pa
         desk.client.post(
             "/api/work/cancel", json={"id": next(w["id"] for w in found["work"] if w["kind"] == "exposure")}
         )
+
+
+def test_a_large_file_is_streamed_to_the_disk(tmp_path: Path) -> None:
+    """Half a gigabyte on its way to the folder: the server holds none of it in memory."""
+    block, blocks = b"7,8\n" * 250_000, 500
+
+    def content() -> Iterator[bytes]:
+        for number in range(blocks):
+            if number in (0, blocks // 2):
+                held.append(resident(desk.process.pid))
+            yield block
+
+    held: list[int] = []
+    with RunningDesk(tmp_path / "desk") as desk:
+        answer = desk.client.post("/api/upload", params={"name": "large.csv", "as": "kept"}, content=content())
+        assert answer.json() == {"path": "uploads/large.csv", "bytes": len(block) * blocks}
+        print(f"memory: {held[0] / 1e6:.0f} MB before, {held[1] / 1e6:.0f} MB half way")
+        assert held[1] - held[0] < 50e6
+        (desk.folder / "uploads" / "large.csv").unlink()

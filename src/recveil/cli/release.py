@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
+    CatalogueFile,
     Columns,
     Data,
     Duplicates,
@@ -40,9 +41,7 @@ def release(
     holdout_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
-    ] = None,
+    catalogue: CatalogueFile = None,
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
     ] = None,

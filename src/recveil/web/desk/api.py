@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from recveil.desk.project import frontier, views
 from recveil.desk.project.deciding import sign_decision
+from recveil.desk.project.folder import check_version
 from recveil.desk.project.plan import settled, standing_bundle
 from recveil.web.desk.office import Office
 from recveil.web.desk.uploads import keep
@@ -134,10 +135,11 @@ async def decide(request: Request, given: Decision) -> Any:
 
     def sign() -> None:
         said = given.model_dump(exclude={"passphrase", "version"})
-        choices = office.project.read()[0].changed({"officer": said})
-        name = standing_bundle(office.desk, choices)
-        office.project.change({"officer": said}, given.version)
-        sign_decision(office.project, choices, name, lambda: given.passphrase)
+        choices, version = office.project.read()
+        check_version(given.version, version)
+        choices = choices.changed({"officer": said})
+        sign_decision(office.project, choices, standing_bundle(office.desk, choices), lambda: given.passphrase)
+        office.project.change({"officer": said})  # what was not signed is not said either
 
     await asyncio.to_thread(sign)
     return await office.refresh()
