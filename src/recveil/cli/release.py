@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
+    CatalogueFile,
     Columns,
     Data,
     Duplicates,
@@ -40,9 +41,7 @@ def release(
     holdout_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
-    ] = None,
+    catalogue: CatalogueFile = None,
     features: Annotated[
         str | None, typer.Option(metavar="FILE", help="Public features of items, for dp-ratings: item, genres, year.")
     ] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.desk.features import as_features
 from recveil.errors import RecveilError
-from recveil.ids import narrow, plain, ranked
+from recveil.ids import narrow, places, plain, ranked
 from recveil.views.triples import beyond
 
 _LISTS = ("item", "tag", "user")
@@ -33,6 +34,13 @@ class Catalogue:
     def lists(self) -> tuple[str, ...]:
         """Which lists were given beside that of items."""
         return tuple(name for name in ("tags", "users") if getattr(self, name) is not None)
+
+    def digest(self) -> str:
+        """A name of these lists, for a cache."""
+        hashed = blake2b(digest_size=16)
+        for ids in (self.items, self.tags, self.users):
+            hashed.update(repr(None if ids is None else listed(ids).to_list()).encode())
+        return hashed.hexdigest()
 
     def over(self, data: Interactions, users: bool = False, outside: bool = False) -> Interactions:
         """The rows whose items and tags (users) stand in the lists, coded over all of them, in the types of the lists.
@@ -80,6 +88,19 @@ def read_catalogue(path: str | Path) -> Catalogue:
         if not len(ids):
             raise RecveilError(f"{path}: the catalogue is empty")
     return Catalogue(**lists)
+
+
+def shared(given: Any, data: Interactions) -> Catalogue | None:
+    """A catalogue for what an owner measures on the data; raises where it has nothing in common with them.
+
+    A release may not say so: there a list that lacks everything makes zero counts.
+    """
+    found = as_catalogue(given)
+    for role in _LISTS if found is not None else ():
+        ids, seen = getattr(found, f"{role}s"), getattr(data, f"{role}s")
+        if ids is not None and seen is not None and not (places(seen, listed(ids)) >= 0).any():
+            raise RecveilError(f"none of the {role}s of the data stands in the catalogue: it belongs to other data")
+    return found
 
 
 def as_catalogue(given: Any, features: Any = None) -> Catalogue | None:

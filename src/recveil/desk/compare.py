@@ -15,6 +15,7 @@ from recveil.data import Interactions, concat
 from recveil.desk.advice import advise
 from recveil.desk.cache import Cache, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
+from recveil.desk.catalogue import Catalogue, shared
 from recveil.desk.design import AGREEMENT, Design, Split, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
@@ -35,12 +36,16 @@ Step = Callable[[str], None]  # told what has just been done
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing."""
+    """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing.
+
+    `catalogue`: public lists of ids over which the mechanisms release, as a Catalogue or as a file.
+    """
 
     data: Input
     candidates: tuple[Any, ...]
     design: Design = field(default_factory=Design)
     cache: Cache = field(default_factory=lambda: Cache(None))
+    catalogue: Any = None
 
 
 def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
@@ -63,6 +68,7 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
         step=lambda _: tick(1),
         source=name,
         words=Words(*words) if words else None,
+        catalogue=request.catalogue,
     )
 
 
@@ -75,13 +81,14 @@ def compare(
     step: Step = lambda done: None,  # noqa: ARG005
     source: str = "data",
     words: Words | None = None,
+    catalogue: Any = None,
 ) -> Report:
     """A Report on the candidates. What `cache` knows of these data and this design is not done again."""
-    wanted = candidates(data, given)
+    wanted, lists = candidates(data, given), shared(catalogue, data)
     chosen = measures(design)
     splits = [split(data, design.holdout, [design.seed, number]) for number in range(design.splits)]
-    key = (fingerprint(data), design.seed, design.holdout, design.quick)
-    jobs, refused = _willing([_job(one, data, splits, design, cache, key) for one in wanted])
+    key = (fingerprint(data), design.seed, design.holdout, design.quick, *(() if lists is None else (lists.digest(),)))
+    jobs, refused = _willing([_job(one, data, splits, design, cache, key, lists) for one in wanted])
     results = [job.run(chosen, step) for job in jobs]
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
@@ -131,11 +138,12 @@ def _job(
     design: Design,
     cache: Cache,
     key: tuple[object, ...],
+    lists: Catalogue | None,
 ) -> _Job:
     if isinstance(one, Elsewhere):
         return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), data)
     ours = type(one).__module__.startswith("recveil.")  # the cache is not told when another's program changes
-    return _Released(one, splits, design, cache if ours else Cache(None), key)
+    return _Released(one, splits, design, cache if ours else Cache(None), key, lists)
 
 
 @dataclass(frozen=True)
@@ -198,12 +206,18 @@ class _Job:
         return {"measurements": [m.record() for m in found], "why": why}
 
 
+@dataclass(frozen=True)
 class _Released(_Job):
-    """A mechanism, which is shown the people who are not held out."""
+    """A mechanism, which is shown the people who are not held out, and public lists."""
+
+    lists: Catalogue | None
+
+    def released(self, people: Interactions) -> Release:
+        return release(people, self.candidate, seed=self.design.seed, catalogue=self.lists)
 
     @cached_property
     def made(self) -> Release:
-        return release(self.splits[0].train, self.candidate, seed=self.design.seed)
+        return self.released(self.splits[0].train)
 
     @cached_property
     def first(self) -> Trial:
@@ -212,12 +226,11 @@ class _Released(_Job):
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])
         how = Halves(self.design.shadowed, seed=self.design.seed, promise=self.made.guarantee)
-        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody), how),))
+        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody, self.lists), how),))
 
     @cached_property
     def trials(self) -> list[Trial]:
-        others = [(s, release(s.train, self.candidate, seed=self.design.seed)) for s in self.splits[1:]]
-        return [self.first, *(s.trial(made) for s, made in others)]
+        return [self.first, *(s.trial(self.released(s.train)) for s in self.splits[1:])]
 
     def facts(self) -> Entry:
         drawn = self.made.published is not None and self.made.id_map is None

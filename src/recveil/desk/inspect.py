@@ -9,7 +9,7 @@ import numpy as np
 
 from recveil.data import Interactions
 from recveil.formats import count_duplicates, parse_columns
-from recveil.formats.overview import names_in, overview
+from recveil.formats.overview import lines_break, names_in, overview
 from recveil.views.sessions import sessions
 
 PROTECTS = {
@@ -36,6 +36,16 @@ def columns_of(source: str, columns: Mapping[str, str] | str | None = None) -> l
         return []
     mapping = parse_columns(columns) if isinstance(columns, str) and columns else columns or None
     return [c.record() for c in overview(source, mapping)]
+
+
+def warnings_of(source: str) -> list[str]:
+    """What a release with a proof would leave out in silence, though other commands read it."""
+    if source.startswith("sample:") or not lines_break(source):
+        return []
+    return [
+        "quoted fields of several lines, or quotes out of place: a release with a proof reads line by line and leaves "
+        "such rows out in silence; write the table as parquet, or without line breaks"
+    ]
 
 
 def inspect(data: Interactions) -> dict[str, Any]:

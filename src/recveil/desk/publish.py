@@ -136,6 +136,11 @@ def _check_keeping(request: ReleaseRequest, mechanism: Mechanism) -> None:
     """Raise where a file is asked for that this mechanism does not make."""
     if request.keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if request.data.duplicates == "error" and is_proved(mechanism):
+        raise RecveilError(
+            "--duplicates error would refuse by what stands in the data, and a release with a proof may not: take "
+            "last, first or all; recveil inspect says how many rows are repeated"
+        )
     if request.keep_statistics and not isinstance(mechanism, Synthesis):
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
 
@@ -192,9 +197,10 @@ def _on_spark(request: ReleaseRequest, mechanism: Mechanism) -> Any:
         if request.holdout and not request.force:
             check_vacant(place(spark, str(request.holdout_file)))
         broken: Any = "drop" if is_proved(mechanism) else "refuse"
-        rows = replace(request.data, broken=broken).table(spark)
+        lists = _lists(request)
+        rows = replace(request.data, broken=broken).table(spark, items=lists.items if lists else None)
         seen = table_fingerprint(rows) if request.ledger else None
-        wishes = {"seed": request.seed, "time": request.time, "catalogue": _lists(request), "force": request.force}
+        wishes = {"seed": request.seed, "time": request.time, "catalogue": lists, "force": request.force}
         wishes |= {"enter": _enter(request, lambda: seen), "keep_map": bool(request.keep_map)}
         wishes |= {"licence": request.licence, "sign": request.key}
         if not request.holdout:

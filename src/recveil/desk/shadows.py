@@ -48,13 +48,17 @@ class Halves:
         return None if self.promise is None else ceiling(self.promise)
 
 
-def maker(mechanism: Mechanism, data: Interactions) -> Maker:
-    """A mechanism as something that makes releases of parts of the data.
+def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = None) -> Maker:
+    """A mechanism as something that makes releases of parts of the data, over public lists where some are given.
 
     A synthesis takes the lists of ids to be public, so it gets those of all the data: what a half lacks would tell.
     """
-    users = data.users if isinstance(mechanism, Synthesis) and mechanism.knows_users else None
-    lists = Catalogue(data.items, data.tags, users) if isinstance(mechanism, Synthesis) else None
+    if isinstance(mechanism, Synthesis):
+        given, users = lists or Catalogue(), data.users if mechanism.knows_users else None
+        known = [given.items, given.tags, given.users]
+        lists = Catalogue(
+            *(k if k is not None else ids for k, ids in zip(known, (data.items, data.tags, users), strict=True))
+        )
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
 

@@ -7,8 +7,10 @@ tuned on a twin of a size that the owner declares, or on a public stand-in; on t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from recveil.data import Interactions
+from recveil.desk.catalogue import Catalogue, as_catalogue, shared
 from recveil.desk.inputs import SAMPLE, Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.errors import RecveilError, unknown
@@ -28,7 +30,8 @@ class TuneRequest:
     """`people` and `items` declare the size of a generated twin, on which is measured instead of on the data.
 
     `keep`: a bound such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data themselves,
-    although the mechanism makes a promise.
+    although the mechanism makes a promise. `catalogue`: public lists over which is released; a twin has as many items
+    as the list, and its own are then taken to be public.
     """
 
     data: Input
@@ -38,6 +41,7 @@ class TuneRequest:
     items: int | None = None
     on_data: bool = False
     seed: int | None = None
+    catalogue: Any = None
 
 
 def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
@@ -50,13 +54,17 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     if limit is None and name not in TUNERS:
         raise RecveilError(f"{name} is tuned to what must still work: give a bound, such as --keep 'lift>=0.7'")
     rows, where = _measured_on(request, name, progress)
+    lists = (
+        Catalogue(rows.items) if where == TWIN and request.catalogue is not None else shared(request.catalogue, rows)
+    )
 
     def show(done: int, of: int) -> None:
         progress.step(f"tune {name}", done, of)
 
     if limit is not None:
-        found = tune_lift(rows, request.spec, limit, request.seed, show)
+        found = tune_lift(rows, request.spec, limit, request.seed, show, lists)
         return Tuned(found.spec, (*found.lines, where), {**found.found, "measured_on": where}, found.chart)
+    rows = rows if lists is None else lists.over(rows)
     return TUNERS[name](rows, request.spec, request.keep, request.seed, show)
 
 
@@ -65,7 +73,9 @@ def _measured_on(request: TuneRequest, name: str, progress: Progress) -> tuple[I
     source = request.data.source
     if request.people:
         kind = request.data.rows(progress).kind  # which columns there are: public, as the release will show it
-        items = f",items={request.items}" if request.items else ""
+        public = as_catalogue(request.catalogue)
+        many = request.items or (len(public.items) if public is not None and public.items is not None else 0)
+        items = f",items={many}" if many else ""
         return sample(f"{WORLDS[kind]}?users={request.people}{items}"), TWIN
     if request.items:
         raise RecveilError("--items says how large a twin is; say with --people how many are in it")

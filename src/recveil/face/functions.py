@@ -23,6 +23,7 @@ from recveil.desk.cache import Cache
 from recveil.desk.catalogue import Catalogue, as_catalogue
 from recveil.desk.compare import CompareRequest, run_compare
 from recveil.desk.design import Design
+from recveil.desk.equipment import Equipment
 from recveil.desk.inputs import Input
 from recveil.desk.measure import Findings, MeasureRequest, run_measure
 from recveil.desk.recommend import Recommended, RecommendRequest, run_recommend
@@ -144,6 +145,7 @@ def measure(
     known: Sequence[int] | None = None,
     holdout: Any = None,
     strict: bool | None = None,
+    **more: Any,
 ) -> Any:
     """What a release gives away, and what it is worth: attacks and metrics with intervals, controls and chance.
 
@@ -154,6 +156,7 @@ def measure(
     only: names of measures; one of these that cannot be made is an error, unless `strict` is False.
     known: how many items of a person the linkage attacker knows.
     holdout: people of the data who are not in the release, anything that `read` takes.
+    more: shadows=32 releases of halves to learn an attack from; catalogue, the public lists over which those are made.
 
     The result shows itself as a table; `.frame()` is that table, `.left_out` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
@@ -166,10 +169,8 @@ def measure(
     if isinstance(data, Trial):
         return _measured(data, released, seed, mechanism)
     rows, id_map = released, None
-    if isinstance(released, Release):
-        rows, id_map = released.data, released.id_map
-    elif isinstance(released, Bundle):
-        rows = released.data
+    if isinstance(released, Release | Bundle):
+        rows, id_map = released.data, getattr(released, "id_map", None)
     elif isinstance(released, str | PathLike):
         rows = fspath(released)
     elif not isinstance(released, Interactions):
@@ -183,6 +184,7 @@ def measure(
         known=_numbers(known),
         seed=seed,
         strict=strict,
+        equipment=Equipment(**more),
     )
     return run_measure(request)
 
@@ -197,6 +199,7 @@ def compare(
     quick: bool = False,
     only: Sequence[str] | None = None,
     columns: Columns = None,
+    **more: Any,
 ) -> Report:
     """Several releases of the same people, attacked and used alike.
 
@@ -205,9 +208,8 @@ def compare(
     seed: for the split and for the releases, which are experiments.
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
-    quick: the quick referees alone, for a first look.
-    only: names of measures, such as ["linkage", "lift"].
-    columns: as for `read`.
+    quick: the quick referees alone, for a first look; `only`: names of measures, such as ["linkage", "lift"].
+    columns: as for `read`; `more`: catalogue, as for `release`; shadows, releases that an attack is learned from.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -216,9 +218,10 @@ def compare(
     >>> report.frontier()["mechanism"].to_list()
     ['pseudonymise', 'random-ratings']
     """
-    design = Design(seed, holdout, splits, quick, None if only is None else tuple(only))
+    lists = as_catalogue(more.pop("catalogue", None))
+    design = Design(seed, holdout, splits, quick, None if only is None else tuple(only), **more)
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None)))
+    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), lists))
 
 
 def audit(
@@ -237,9 +240,8 @@ def audit(
     data: what to put the canary into, anything that `read` takes; otherwise a toy.
     runs: releases of each of the two neighbouring data sets.
     one_run: one release with many canaries instead; `canaries` says how many.
-    confidence: of the bound.
-    seed: makes the audit repeatable.
-    more: canaries; catalogue, a file of public ids.
+    confidence: of the bound; `seed` makes the audit repeatable.
+    more: canaries; catalogue, as for `release`, to which the canaries' ids are added.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
     'no claim'
@@ -257,7 +259,7 @@ def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None
     keep: a bound, such as "lift>=0.7", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
     seed: makes the search repeatable.
     more: people and items, the size of a generated twin to measure on; on_data=True, to measure on the data although
-        the mechanism makes a promise.
+        the mechanism makes a promise; catalogue, as for `release`.
 
     `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
 
@@ -276,8 +278,7 @@ def recommend(
 
     data: anything that `read` takes.
     mechanism: mask or dp-streams, as a spec or an object.
-    top: items in a list.
-    score: max, the closest item counts; or sum, all of them.
+    top: items in a list; `score`: max, the closest item counts, or sum, all of them.
     seed: makes it an experiment that can be repeated.
     more: history, minsup, similar, catalogue, statistics, ledger; see docs/reference/commands.md.
 
