@@ -109,9 +109,8 @@ def release(
     >>> made.guarantee.status, made.frame().columns
     ('none', ['user', 'item', 'rating'])
     """
-    rows, chosen = Input(data, columns).rows(), as_mechanism(mechanism)
-    given = as_catalogue(catalogue, more.pop("features", None))
-    return protect(rows, chosen, seed=seed, time=time, catalogue=given, **more)
+    rows, given = Input(data, columns).rows(), as_catalogue(catalogue, more.pop("features", None))
+    return protect(rows, as_mechanism(mechanism), seed=seed, time=time, catalogue=given, **more)
 
 
 def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
