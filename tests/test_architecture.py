@@ -129,6 +129,7 @@ LONG_FUNCTIONS = {
     "attacks/linkage.py:linkage": "what an attacker knows has many dimensions, each with a default",
     "attacks/sybil.py:sybil": "the same",
     "attacks/sybil.py:_of_others": "the same, handed on",
+    "desk/compare.py:compare": "what a comparison is made of, each with a default; CompareRequest bundles it",
     "desk/measure.py:measure_release": "public since the first version; MeasureRequest is its successor",
     "mechanisms/mbrw/walks.py:_walk": "the arguments of its kernel, by name",
     "report/figures.py:frontier": "one chart, layer by layer",
