@@ -36,11 +36,13 @@ format: install-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Tools of others (mlcroissant, datasets, frictionless) open our bundles: large installs, in an environment of their own.
+# Tools of others (mlcroissant, datasets, frictionless) open our bundles, and Firefox the desk: large installs, in an
+# environment of their own.
 test-extras: .venv/bin/uv
 	$(BIN)/uv venv --quiet --allow-existing .venv-extras
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
-	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py tests/test_neural.py
+	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py tests/test_neural.py \
+		tests/test_desk_firefox.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev
