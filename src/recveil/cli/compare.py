@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, names, say, terminal
+from recveil.cli.arguments import (
+    CatalogueFile,
+    Columns,
+    Data,
+    Duplicates,
+    FoldTags,
+    Json,
+    Seed,
+    answer,
+    names,
+    say,
+    terminal,
+)
 
 
 def compare(
@@ -30,6 +42,11 @@ def compare(
     splits: Annotated[int, typer.Option(help="For the order of algorithms; 5 or more to trust it.")] = 1,
     shadows: Annotated[
         int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
+    ] = None,
+    catalogue: CatalogueFile = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
     ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
@@ -60,6 +77,8 @@ def compare(
         (*with_, *map(Path, releases or ())),
         Design(seed or 0, holdout, splits, quick, names(only), shadows),
         Cache(None) if no_cache else user_cache(),
+        catalogue,
+        attributes,
     )
     with terminal() as progress:
         report = run_compare(request, progress)

@@ -20,13 +20,14 @@ def inspect(
 
     Example: recveil inspect ratings.csv
     """
-    from recveil.desk.inspect import columns_of
+    from recveil.desk.inspect import columns_of, warnings_of
     from recveil.desk.inspect import inspect as look
     from recveil.desk.next_steps import next_steps
 
     rows = read_data(data, columns, types)
     found = look(rows)
     found["columns"] = columns_of(data, columns)
+    found["warnings"] = warnings_of(data)
     found["next"] = next_steps(data, rows, columns)
     answer(found, _lines(found), as_json)
 
@@ -50,6 +51,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines.append(f"what a release protects: {found['protects']}")
     if found["columns"]:
         lines += ["", *_columns(found["columns"])]
+    lines += [f"warning: {line}" for line in found["warnings"]]
     return [*lines, "", "next:", *(f"    {command}" for command in found["next"])]
 
 
@@ -75,6 +77,9 @@ def _columns(columns: list[dict[str, Any]]) -> list[str]:
             lines.append(f"note: {what}; it is not released")
         else:
             lines.append(f"warning: {what}, and as {c['role']} it would be released as it is")
+    if all(c["role"] != "time" for c in columns):
+        dated = next((c["name"] for c in columns if c["times"] and c["role"] is None), None)
+        lines += [f"note: {dated} holds dates; time={dated} in --columns gives an order"] if dated else []
     return lines
 
 
