@@ -160,7 +160,7 @@ def test_from_sessions_with_users_to_a_signed_bundle(browser: Any, tmp_path: Pat
         owner = Chromium(browser, desk)
         upload(owner, session_file(tmp_path))
         owner.wait("#found .big", PATIENCE)
-        walk(owner, Wishes("dp-streams:epsilon=4,delta=1e-6", to="contractor"))
+        walk(owner, Wishes("mbrw", to="contractor"))
         published(desk)
         owner.close()
 

@@ -42,7 +42,7 @@ def sessions(to: Firefox, folder: Path) -> None:
     [
         (odd, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"), "de"),
         (sample, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"), "en"),
-        (sessions, Wishes("dp-streams:epsilon=4,delta=1e-6", to="contractor"), "en"),
+        (sessions, Wishes("mbrw", to="contractor"), "en"),
     ],
 )
 def test_from_a_file_to_a_signed_bundle(
