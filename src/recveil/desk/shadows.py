@@ -9,7 +9,7 @@ not in it: as many of those who are in are asked about, and all others are in ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -55,10 +55,8 @@ def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = No
     """
     if isinstance(mechanism, Synthesis):
         given, users = lists or Catalogue(), data.users if mechanism.knows_users else None
-        known = [given.items, given.tags, given.users]
-        lists = Catalogue(
-            *(k if k is not None else ids for k, ids in zip(known, (data.items, data.tags, users), strict=True))
-        )
+        seen = {"items": data.items, "tags": data.tags, "users": users}
+        lists = replace(given, **{name: ids for name, ids in seen.items() if getattr(given, name) is None})
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
 
