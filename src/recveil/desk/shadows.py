@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = No
     """
     if isinstance(mechanism, Synthesis):
         given, users = lists or Catalogue(), data.users if mechanism.knows_users else None
-        seen = {"items": data.items, "tags": data.tags, "users": users}
+        seen: dict[str, Any] = {"items": data.items, "tags": data.tags, "users": users}
         lists = replace(given, **{name: ids for name, ids in seen.items() if getattr(given, name) is None})
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
