@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -30,9 +30,12 @@ from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
 from recveil.cli.serve import VARIABLES, serve
+from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
+
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 app = typer.Typer(
     name="recveil",
@@ -68,6 +71,7 @@ app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:
@@ -85,6 +89,11 @@ def _main(
     pass
 
 
+def _stopped() -> NoReturn:
+    print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
 def main() -> None:
     # The allocator inside polars, read when it is loaded: give back at once what reading a large log took.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
@@ -97,7 +106,10 @@ def main() -> None:
         print(f"recveil: {not_installed(missing)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
-        sys.exit(130)
+        _stopped()
+    except SystemExit as done:  # typer makes a silent exit of Ctrl-C
+        if done.code == INTERRUPTED:
+            _stopped()
+        raise
     except BrokenPipeError:
         sys.exit(0)

@@ -87,7 +87,7 @@ def read_catalogue(path: str | Path) -> Catalogue:
     for ids in lists.values():
         if not len(ids):
             raise RecveilError(f"{path}: the catalogue is empty")
-    return Catalogue(**lists)
+    return Catalogue(lists.get("items"), lists.get("tags"), lists.get("users"))
 
 
 def shared(given: Any, data: Interactions) -> Catalogue | None:

@@ -19,6 +19,7 @@ from recveil.desk.catalogue import Catalogue, read_catalogue
 from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.features import read_features
 from recveil.desk.inputs import Input
+from recveil.desk.people import informed
 from recveil.desk.places import check_vacant, whole
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.published import drawing, is_statistics, load_statistics, save_statistics, spent
@@ -39,8 +40,9 @@ TIMES = ("auto", "drop", "order", "keep")
 class ReleaseRequest:
     """`data` with a mechanism (a spec or an object) into a bundle at `out`.
 
-    `holdout` keeps a share of people out, into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of
-    the owner's. `key` signs the bundle. `data` may name statistics that were kept: then nothing is spent.
+    `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
+    into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
+    `data` may name statistics that were kept: then nothing is spent.
     """
 
     data: Input
@@ -52,6 +54,7 @@ class ReleaseRequest:
     holdout_file: str | None = None
     catalogue: str | None = None
     features: str | None = None
+    attributes: str | None = None
     keep_map: str | None = None
     keep_statistics: str | None = None
     ledger: str | None = None
@@ -77,7 +80,7 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
     request = replace(request, out=request.out.rstrip("/") or request.out)
     _check_wishes(request)
     again = _kept_statistics(request)
-    mechanism = again.mechanism if again else as_mechanism(request.mechanism)
+    mechanism = again.mechanism if again else informed(as_mechanism(request.mechanism), request.attributes)
     _check_keeping(request, mechanism)
     if request.ledger:
         book.read(request.ledger)  # what cannot be kept is refused before anything is spent

@@ -27,7 +27,7 @@ from recveil.randomness import Source, source
 
 SAME_KEY = "two user ids have the same 64-bit key, and would be perturbed alike; rename one of them"
 Time = Literal["auto", "drop", "order", "keep"]
-Enter = Callable[[Mechanism, Guarantee], None]  # told what is about to be spent, before any noise is drawn
+Enter = Callable[[Any, Guarantee], None]  # told what is about to be spent, before any noise is drawn
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,14 @@ def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = No
     A synthesis takes the lists of ids to be public, so it gets those of all the data: what a half lacks would tell.
     """
     if isinstance(mechanism, Synthesis):
-        given, users = lists or Catalogue(), data.users if mechanism.knows_users else None
-        seen: dict[str, Any] = {"items": data.items, "tags": data.tags, "users": users}
-        lists = replace(given, **{name: ids for name, ids in seen.items() if getattr(given, name) is None})
+        given = lists or Catalogue()
+        users = data.users if mechanism.knows_users else None
+        lists = replace(
+            given,
+            items=data.items if given.items is None else given.items,
+            tags=data.tags if given.tags is None else given.tags,
+            users=users if given.users is None else given.users,
+        )
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
 
