@@ -51,7 +51,7 @@ def warnings_of(source: str) -> list[str]:
 def inspect(data: Interactions) -> dict[str, Any]:
     """Rows as they stand in the file, people, items, ratings, times, repeats."""
     per_user = np.bincount(data.user, minlength=data.n_users)
-    pairs = len(np.unique(data.user.astype(np.int64) * data.n_items + data.item))
+    pairs = np.sort(data.user.astype(np.int64) * data.n_items + data.item)
     rating = data.rating
     return {
         "kind": data.kind,
@@ -63,7 +63,7 @@ def inspect(data: Interactions) -> dict[str, Any]:
         "sessions": None if data.session is None else len(sessions(data.ordered()).starts) - 1,
         "protects": PROTECTS["sessions" if data.session is not None else data.unit],
         "duplicates": count_duplicates(data),
-        "density": pairs / (data.n_users * data.n_items),
+        "density": (1 + np.count_nonzero(np.diff(pairs))) / (data.n_users * data.n_items),
         "rating": None
         if rating is None
         else {
