@@ -45,6 +45,24 @@ def assemble(source: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+# What the theme leaves out for those who do not see the page, or have no mouse.
+MENDED = {
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+
+
+def mend(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for old, new in MENDED.items():
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=PROJECT / "build" / "docs", help="a folder that is made anew")
@@ -60,6 +78,7 @@ def main() -> int:
     )
     if done.returncode:
         return done.returncode
+    mend(site)
     wrong = links.broken(site.resolve())
     print("\n".join(wrong) or f"{site / 'index.html'}: every internal link leads somewhere")
     return int(bool(wrong))

@@ -37,7 +37,7 @@ def _command(name: str, command: Any, level: int) -> Iterator[str]:
     taken = [p for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
     if taken:
         rows = [[f"`{_names(p)}`", cell(getattr(p, "help", None) or ""), _default(p)] for p in taken]
-        yield from (table(["", "meaning", "if not given"], rows), "")
+        yield from (table(["name", "meaning", "if not given"], rows), "")
     for sub, below in sorted(getattr(command, "commands", {}).items()):
         yield from _command(f"{name} {sub}", below, level + 1)
 

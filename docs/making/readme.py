@@ -51,7 +51,7 @@ def made() -> str:
             "what a click gives a person and gives away, computed in her browser: an unconfirmed one never leaves it",
         ],
     ]
-    return table(["what nobody else has", ""], rows)
+    return table(["what nobody else has", "what it is"], rows)
 
 
 def written(text: str) -> str:
