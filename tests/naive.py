@@ -944,3 +944,16 @@ def race(words: list[int], weight: list[float], taste: list[list[float]], n: int
         lean = sum(a * b - a * a / 2 for a, b in zip(row, g, strict=True))
         times.append(-math.log(1 - next(u)) / (w * math.exp(lean)))
     return sorted(sorted(range(len(times)), key=times.__getitem__)[:n])
+
+
+def mixture_weights(
+    likelihood: list[list[float]], counts: list[int], weight: list[float], steps: int, least: float
+) -> list[float]:
+    """Each row's count is shared among the columns by what they explain of it; a column's weight is what it got."""
+    for _ in range(steps):
+        got = [0.0] * len(weight)
+        for row, count in zip(likelihood, counts, strict=True):
+            joint = [a * w for a, w in zip(row, weight, strict=True)]
+            got = [g + count * j / sum(joint) for g, j in zip(got, joint, strict=True)]
+        weight = [max(g / max(sum(counts), 1), least) for g in got]
+    return weight

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
+import polars as pl
 import pytest
 
-from recveil.data import Interactions
+from recveil.data import Interactions, from_ids
 from recveil.desk.advice import advise, fitting
 from recveil.desk.cache import Cache, fingerprint
 from recveil.desk.candidates import candidates
@@ -18,8 +20,9 @@ from recveil.desk.compare import compare
 from recveil.desk.design import Design, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.measure import MEASURES
+from recveil.desk.release import release
 from recveil.errors import RecveilError
-from recveil.measurement import trial
+from recveil.measurement import attempt, trial
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.metrics.lift import lift
@@ -86,6 +89,46 @@ def test_a_second_run_finds_everything_in_the_cache(
     assert not any(str(user) in text for user in films.users if len(str(user)) > 4)
     with pytest.raises(AssertionError, match="made again"):  # another split is another key
         compare(films, ["pseudonymise"], replace(plan, seed=1), cache=Cache(tmp_path))
+
+
+def test_an_interrupted_comparison_goes_on_where_it_stopped(
+    films: Interactions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[tuple[str, str | None]] = []
+
+    def watched(trial: Any, name: str, function: Any, seed: int, mechanism: str | None) -> Any:
+        measured.append((name, mechanism))
+        return attempt(trial, name, function, seed, mechanism)
+
+    def until_the_second_mechanism(done: str) -> None:
+        if done == "random-ratings: linkage":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("recveil.desk.compare.attempt", watched)
+    given, design = ["pseudonymise", "random-ratings"], Design(only=("linkage", "popularity"), shadows=0)
+    with pytest.raises(KeyboardInterrupt):
+        compare(films, given, design, cache=Cache(tmp_path), step=until_the_second_mechanism)
+    before = [*measured]
+    measured.clear()
+    report = compare(films, given, design, cache=Cache(tmp_path))
+    assert before == [("linkage", "pseudonymise"), ("popularity", "pseudonymise"), ("linkage", "random-ratings")]
+    assert measured == [("popularity", "random-ratings")]
+    fresh = compare(films, given, design)
+    assert [m.record() for m in report.measurements] == [m.record() for m in fresh.measurements]
+
+
+def test_one_release_at_a_time_stands_in_memory(films: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[Any] = []
+
+    def noted(*given: Any, **more: Any) -> Any:
+        assert not any(one() for one in alive), "the release before is gone"
+        made = release(*given, **more)
+        alive.append(ref(made.data))
+        return made
+
+    monkeypatch.setattr("recveil.desk.compare.release", noted)
+    compare(films, ["pseudonymise", "random-ratings"], Design(only=("linkage", "ranking"), quick=True, shadows=0))
+    assert len(alive) == 2
 
 
 def test_a_broken_cache_is_no_reason_to_stop(tmp_path: Path) -> None:
@@ -225,3 +268,30 @@ def test_of_very_many_held_out_people_some_are_judges(monkeypatch: pytest.Monkey
     assert few.query.n_users == few.result.n_users == 25
     assert set(few.query.users) <= set(whole.holdout.users) and few.query.users.equals(few.result.users)
     assert few.train.users.equals(whole.train.users)
+
+
+def movielens(folder: Path) -> Interactions:
+    rows = pl.read_parquet(folder / "ml-100k" / "ratings.parquet")
+    return from_ids(rows["user"], rows["item"], rating=rows["rating"].to_numpy(), time=rows["timestamp"].to_numpy())
+
+
+@pytest.mark.parametrize("log", ["films", pytest.param("ml-100k", marks=[pytest.mark.slow, pytest.mark.data])])
+def test_the_best_proved_release_is_named_first_and_epsilon_100_never(log: str, request: pytest.FixtureRequest) -> None:
+    data = sample("films") if log == "films" else movielens(request.getfixturevalue("real_data"))
+    wide = "dp-streams:epsilon=100,delta=0.1"
+    given = ["pseudonymise", "microaggregation", wide, "dp-streams:epsilon=8,delta=1e-6"]
+    only = (*FEW, *(() if log == "films" else ("shadow",)))
+    report = compare(data, given, Design(quick=True, only=only))
+    said = report.record()["verdict"][0]
+    print(said)
+    assert said.startswith("Best with a promise: dp-streams:epsilon=8,delta=1e-6 (epsilon 8 for a person), which keeps")
+    assert "epsilon=100" not in said and "epsilon 100" not in said
+
+
+def test_a_release_of_other_data_is_said_to_be(films: Interactions) -> None:
+    other = films.take(films.item < 20).compact()
+    item = [*other.items.to_list(), *(f"unheard of {n}" for n in range(60))]
+    rows = from_ids(pl.Series(np.arange(len(item)) % 7), pl.Series(item), rating=np.full(len(item), 3.0))
+    report = compare(films, ["pseudonymise", rows], Design(only=("popularity",), shadows=0))
+    said = next(line for line in report.record()["verdict"] if "no release of these data" in line)
+    assert f"only {len(other.items)} of its {len(item)} items are in the data" in said

@@ -14,6 +14,7 @@ from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism, Public
 from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse, text
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
@@ -29,7 +30,9 @@ REQUIRED: dict[str, str] = {
 
 
 def mechanism(name: str) -> Mechanism:
-    return parse(f"{name}:{REQUIRED[name]}" if name in REQUIRED else name)
+    """The mechanism with what it must be told; one that hides an attribute hides who has an odd number."""
+    made = parse(f"{name}:{REQUIRED[name]}" if name in REQUIRED else name)
+    return made.informed({f"person-{u:03d}": u % 2 == 1 for u in range(40)}) if isinstance(made, Blur) else made
 
 
 def world(tags: bool = False) -> Interactions:

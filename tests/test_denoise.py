@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import naive
 import numpy as np
 import pytest
 
 from recveil.dp import denoise
+from recveil.kernels.mixtures import LEAST, mixture_weights
 
 
 def table(m: int, groups: int, strength: float, sigma: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -71,3 +73,13 @@ def test_hidden_cells_count() -> None:
     assert np.abs(found - whole).max() < 0.35
     ignorant = denoise.above(seen, 1.0, cut, 0)
     assert ((found - truth[noisy > cut]) ** 2).mean() < ((ignorant - truth[noisy > cut]) ** 2).mean()
+
+
+@pytest.mark.kernel
+def test_weights_of_a_mixture_equal_their_twin() -> None:
+    rng = np.random.default_rng(0)
+    likelihood, counts, start = rng.random((6, 4)), np.array([3, 0, 10, 1, 0, 7]), np.full(4, 0.25)
+    found = mixture_weights(likelihood, counts, start, 25)
+    twin = naive.mixture_weights(likelihood.tolist(), counts.tolist(), start.tolist(), 25, LEAST)
+    assert found == pytest.approx(twin) and found.sum() == pytest.approx(1.0)
+    assert np.all(start == 0.25)

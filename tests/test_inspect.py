@@ -79,3 +79,13 @@ def test_the_commands_that_inspect_suggests_work(recveil: Callable[..., Any], tm
 def test_one_of_a_thing_is_singular(recveil: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("user,item\n1,2\n", encoding="utf-8")
     assert "clicks: 1 row, 1 person, 1 item" in recveil("inspect", "one.csv").stdout
+
+
+def test_dates_that_nobody_named_are_pointed_out(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    lines = [f"{n % 7},{n % 5},2024-03-0{1 + n % 9} 1{n % 10}:00:00" for n in range(40)]
+    (tmp_path / "visits.csv").write_text("\n".join(["user,item,seen at", *lines]), encoding="utf-8")
+    assert (
+        "note: seen at holds dates; time=seen at in --columns gives an order" in recveil("inspect", "visits.csv").stdout
+    )
+    named = recveil("inspect", "visits.csv", "--columns", "user=user,item=item,time=seen at").stdout
+    assert "holds dates" not in named and "ordered in time" in named

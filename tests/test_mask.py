@@ -169,3 +169,10 @@ def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_times_can_be_kept() -> None:
     with pytest.raises(RecveilError, match="times"):
         release(world(), Mask(0.8), seed=1, time="keep")
+
+
+def test_one_person_alone_gets_a_line_or_a_release() -> None:
+    alone = from_ids(pl.Series([1, 1, 1]), pl.Series([5, 6, 7]))
+    with pytest.raises(RecveilError, match=r"everybody has the same items; name one, as in mask:p=0\.9"):
+        release(alone, Mask())
+    assert release(alone, Mask(0.99), seed=1).data.n_users == 1

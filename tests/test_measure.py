@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,14 @@ import polars as pl
 import pytest
 from attacked import people, published
 
+from recveil.data import Interactions
 from recveil.desk.assess import assess
 from recveil.desk.measure import MEASURES, measure_release, prepare, select
 from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee, nothing
+from recveil.mechanism import Masked, Masking, Public
+from recveil.mechanisms import MECHANISMS
+from recveil.randomness import Source
 
 Run = Callable[..., Any]
 FILMS = "sample:films?users=200"
@@ -151,3 +157,67 @@ def test_small_data_are_warned_about() -> None:
     assert any("only 12 people" in w for w in found["warnings"])
     with pytest.raises(RecveilError, match="nobody has 40 items"):
         assess(people(12, 0), known=(40,))
+
+
+def test_it_opens_with_a_verdict_and_shows_the_rest_if_asked(recveil: Run, bundle: str) -> None:
+    given = ("measure", FILMS, bundle, "--map", "map.csv", "--holdout", "held.parquet", "--seed", 1)
+    given = (*given, "--only", "linkage,membership,nearest,popularity")
+    told = recveil(*given, "-o", "page.html")
+    lines = told.stdout.splitlines()
+    verdict = lines[: lines.index("")]
+    assert 3 <= len(verdict) <= 12 and verdict[0].split() == ["promise", "no", "promise"]
+    assert any("distance, weak evidence" in line for line in verdict)
+    assert "--all shows them" in told.stdout and "nearest-cosine" not in told.stdout
+    page = Path("page.html").read_text()
+    assert "attacks on a release of" in page and "nearest <em>weak evidence</em>" in page
+    every = recveil(*given, "--all").stdout
+    assert all(
+        "weak evidence" in line for line in every.splitlines() if line.startswith(("nearest ", "membership-auc"))
+    )
+    assert "linkage: the attacker knows a few items of a person" in every
+    assert "must end in .html" in recveil(*given, "-o", "page.pdf", code=1).stderr
+
+
+def test_data_that_share_little_with_the_bundle_are_said_first(recveil: Run, bundle: str) -> None:
+    bundled = pl.read_parquet("out/data.parquet")
+    few = bundled["item"].unique().sort().head(20)
+    pl.DataFrame({"user": np.repeat(np.arange(30), 4), "item": np.tile(few.to_numpy(), 6), "rating": 3}).write_csv(
+        "other.csv"
+    )
+    told = recveil("measure", "other.csv", bundle, "--only", "popularity")
+    n = bundled["item"].n_unique()
+    assert told.stdout.startswith(f"WARNING: this may be no release of these data: only 20 of its {n} items are in")
+    assert recveil("measure", "other.csv", bundle, "--only", "popularity", json_answer=True)["warning"]
+    assert recveil("measure", FILMS, bundle, "--only", "popularity", json_answer=True)["warning"] == ""
+
+
+@dataclass(frozen=True)
+class Liar(Masking):
+    """Promises a person that she cannot be told, and releases her as she is."""
+
+    name = "liar"
+    purpose = "A toy."
+
+    def guarantee(self, public: Public) -> Guarantee:
+        words = {"proof": "docs/guarantees/mask.md", "neighbours": "add or remove one user"}
+        return Guarantee("She cannot be told.", status="proved", epsilon=0.4, unit="user", **words)
+
+    def card(self) -> str:
+        return "Rows are as they were, whatever is promised, so that a test has something to refute. " * 2
+
+    def mask(self, chunk: Interactions, plan: Any, source: Source) -> Masked:
+        return Masked(chunk, chunk.users)
+
+
+def test_a_refuted_promise_is_exit_code_3_and_a_kept_one_is_not(recveil: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MECHANISMS, "liar", Liar)
+    recveil("release", FILMS, "--with", "liar", "-o", "lie")
+    given = ("--only", "shadow", "--shadows", 8, "--seed", 1)
+    told = recveil("measure", FILMS, "lie", *given, "--all", code=3)
+    assert "shadow-auc-between" in told.stdout
+    found = recveil("measure", FILMS, "lie", *given, json_answer=True, code=3)["measurements"]
+    broken = [m for m in found if m["name"] == "shadow-auc-between"]
+    assert any("ABOVE the ceiling" in m["note"] and m["low"] > m["params"]["ceiling"] for m in broken)
+    monkeypatch.setattr(Liar, "guarantee", lambda _, __: nothing("Nothing."))
+    recveil("release", FILMS, "--with", "liar", "-o", "honest")
+    recveil("measure", FILMS, "honest", *given)  # the same leak, and no promise that it breaks

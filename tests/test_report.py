@@ -19,6 +19,7 @@ from recveil.report.html import html
 from recveil.report.labels import spread, text_width
 from recveil.report.pictures import INK
 from recveil.report.sheets import SHEETS, sheet
+from recveil.report.summary import summary
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
 from recveil.report.verdict import best, closest, headline, named, sentence
@@ -255,3 +256,38 @@ def test_labels_do_not_cover_each_other() -> None:
         assert all(abs(x - u) >= 90 or abs(y - v) >= 16 for u, v in boxes[:i])
     column = sorted(y for _, y, _ in spread([(0.0, 395.0, 0.0)] * 5, 0, 400, column=True))
     assert all(b - a >= 16.9 for a, b in pairwise(column)) and column[-1] <= 400
+
+
+def test_weak_evidence_is_called_so_and_attackers_say_what_they_know() -> None:
+    from recveil.desk.criteria import ATTACKERS, attackers
+
+    bare = invented(2)
+    shadow = replace(bare.named("membership-auc", "pseudonymise")[0], name="shadow-auc", params={"ceiling": 0.7})
+    report = replace(bare, attackers=attackers(m.name for m in bare.measurements))
+    assert set(report.attackers) == {"linkage", "membership"} and report.attackers["membership"]["weak"]
+    assert "AUC 0.95 [0.93, 0.97], weak evidence;" in sentence(report, entry(report, "pseudonymise"))
+    page = html(report)
+    assert "membership-auc <em>weak evidence</em>" in page and ATTACKERS["linkage"].knows in page
+    strong = replace(report, measurements=(*report.measurements, shadow))
+    assert "weak evidence;" not in sentence(strong, entry(strong, "pseudonymise"))
+    rows = sheet(strong, "attacks").rows
+    assert {row.title: row.weak for row in rows} == {"linkage": False, "membership-auc": True, "shadow-auc": False}
+    assert "its promise allows 0.700" in html(strong)
+
+
+def test_of_one_release_it_is_said_whether_it_does_both() -> None:
+    report = invented()
+    alone = replace(report, entries=(entry(report, "dp-streams"),))
+    assert headline(alone).endswith(
+        "of what the data teach: it hides people from our attacks, and teaches a recommender."
+    )
+    assert "best with" not in html(alone)
+    assert headline(invented(1)) == "This release does not both hide people and teach a recommender."
+
+
+def test_a_release_in_ten_lines() -> None:
+    report = replace(invented(1), meta={"warning": "only 3 of its 9 items are in the data"})
+    shown = summary(report)
+    assert shown[0] == "WARNING: only 3 of its 9 items are in the data" and len(shown) <= 11
+    assert any("finds her record" in line and "finds most" in line for line in shown)
+    assert any(line.startswith("a recommender keeps") and "close to the real data" in line for line in shown)

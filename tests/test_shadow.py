@@ -15,7 +15,7 @@ from attacked import people, published, shadowed
 
 from recveil.attacks import roc
 from recveil.attacks.membership import auc
-from recveil.attacks.shadow import breaches, collect, realised, score, shadow
+from recveil.attacks.shadow import Placebo, breaches, collect, realised, score, shadow
 from recveil.attacks.traces import names, suspects, traces
 from recveil.data import Interactions, from_ids
 from recveil.desk.shadows import Halves, of_bundle, of_halves
@@ -106,6 +106,14 @@ def test_a_released_shadow_among_the_targets_would_show() -> None:
     assert np.mean(values) == pytest.approx(0.5, abs=0.05)
     learnt = [auc(s[i], s[~i])[0] for s, i in zip(own, coins[:8], strict=True)]
     assert np.mean(learnt) < 0.75  # standardised out of fold: in sample it would be far higher
+
+
+def test_the_placebo_would_show_a_score_that_knows_who_was_learnt_from() -> None:
+    rng = np.random.default_rng(0)
+    inside, learnt = rng.random((4, 200)) < 0.5, rng.random((8, 200)) < 0.5
+    blind, memory = rng.random((4, 200)), np.repeat(learnt[::2].sum(axis=0)[None].astype(float), 4, axis=0)
+    assert Placebo(blind, inside, learnt).auc() == pytest.approx(0.5, abs=0.05)
+    assert Placebo(memory, inside, learnt).auc() > 0.7
 
 
 def test_everybody_is_in_half_of_the_shadows_and_no_seed_comes_twice() -> None:

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
-from recveil.data import Interactions
+from recveil.data import Interactions, from_ids
+from recveil.desk import ledger
+from recveil.desk.tune import noisy_count
 from recveil.errors import RecveilError
 from recveil.measurement import Measurement
 from recveil.mechanisms import MECHANISMS
@@ -85,3 +89,17 @@ def test_microaggregation_is_tuned_on_a_twin(recveil: Callable[..., Any], tmp_pa
     found = recveil(*asked, json_answer=True)
     assert found["spec"].startswith("microaggregation:k=") and "generated twin" in found["measured_on"]
     assert recveil(*asked, json_answer=True) == found
+
+
+def test_people_are_counted_with_noise_that_is_entered(recveil: Callable[..., Any], tmp_path: Path) -> None:
+    rows = from_ids(pl.Series(np.repeat(np.arange(5000), 2)), pl.Series(np.arange(10000) % 50))
+    counts = {noisy_count(rows, 0.001, None, None) for _ in range(12)}
+    assert len(counts) > 6 and 1000 < np.median(list(counts)) < 9000, "noise of scale 1000, drawn afresh"
+    assert noisy_count(rows, 1.0, 1, None) == 5000 and noisy_count(rows.take(np.arange(4)), 1.0, 1, None) == 100
+    rows.frame().write_csv(tmp_path / "clicks.csv")
+    asked = "tune", "clicks.csv", "--with", "microaggregation", "--keep", "lift>=0.99", "--count", "0.5"
+    recveil(*asked, "--ledger", "spent.jsonl", code=1)  # no k keeps so much: what was counted is spent all the same
+    assert [line["mechanism"] for line in ledger.read(tmp_path / "spent.jsonl")] == ["count"]
+    assert ledger.totals(ledger.read(tmp_path / "spent.jsonl"))[0].epsilon == pytest.approx(0.5)
+    assert "give one of the two" in recveil(*asked, "--people", 500, code=1).stderr
+    assert "at most 1" in recveil(*asked[:-1], "3", code=1).stderr

@@ -3,7 +3,8 @@
 Released records: a classifier learns from some people's own records (clean) or from their released ones (aware), and
 names the attribute of the others from their released records. Known items: an attacker who knows a few items of a
 person guesses from these alone, and then with the release. What he gains for people who are not in the release, too, is
-what the data teach about anybody; only what members lose beyond that is attributable to their being in it.
+what the data teach about anybody; only what members lose beyond that is attributable to their being in it. Where rows
+were added, such as to hide the attribute, it is also asked whether they can be told from real ones (additions.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from recveil.attacks.additions import additions
 from recveil.attacks.knowledge import learn
 from recveil.attacks.membership import auc
 from recveil.attacks.roc import REPEATS, Ranked, ranked
@@ -37,7 +39,8 @@ Labels = NDArray[np.int8]  # 1: has it, 0: has it not, -1: unknown
 
 
 def attributes(trial: Trial, rng: np.random.Generator, *, known: int | None = None) -> list[Measurement]:
-    """For each attribute: AUC of naming it from released records, and what is attributable where items are known.
+    """For each attribute: AUC of naming it from released records, by an attacker who takes them for real ones (clean)
+    or has learnt from released ones (aware), and what is attributable where items are known.
 
     known: how many items of a person; by default 10, or a third of what people have.
     """
@@ -60,6 +63,8 @@ def attributes(trial: Trial, rng: np.random.Generator, *, known: int | None = No
     if not found:
         why = f"of {', '.join(few)} " if few else ""
         raise LeftOutError(f"there is no attribute {why}that {FEWEST} people have and {FEWEST} others have not")
+    if whose.how == "map":
+        found += additions(trial.train, train, released, whose, rng)
     return found
 
 

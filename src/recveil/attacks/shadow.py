@@ -8,13 +8,14 @@ everybody, but not who is in. Plan `strict`: he knows nothing of most people in 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.membership import auc
-from recveil.attacks.roc import Ranked, auc_between, mean_auc, pooled_tpr, ranked
+from recveil.attacks.roc import auc_between, mean_auc, pooled_tpr, ranked
 from recveil.attacks.traces import suspects, traces
 from recveil.attacks.verdict import measured
 from recveil.data import Floats
@@ -38,7 +39,7 @@ Inside = NDArray[np.bool_]
 def shadow(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """Of each set of shadows: AUC, true positive rates at 1% and 0.1%; beside a ceiling, what the guarantee bounds.
 
-    control: the same score on people who are not in the attacked releases, half of them called members by a coin.
+    control: people who are not in the attacked release, called members where they are in one that was learnt from.
     """
     if not trial.shadows:
         raise LeftOutError("shadow needs releases of halves of the data to learn from: ask for some with --shadows 32")
@@ -66,7 +67,7 @@ def _attacked(given: Shadows, rng: np.random.Generator) -> list[Measurement]:
     if len(scores) == 1:
         notes.append("one release: the interval is over people alone")
     note = "; ".join(notes)
-    placebo = _placebo(scores, inside, rng)
+    placebo = Placebo(scores, inside, given.inside[: given.learnt])
     value, low, high = mean_auc(scores, inside, rng)
     if high - low < 1e-9:  # a bootstrap of perfect separation is blind
         low, high = auc(scores[0][inside[0]], scores[0][~inside[0]])[1:]
@@ -76,7 +77,7 @@ def _attacked(given: Shadows, rng: np.random.Generator) -> list[Measurement]:
         (value, low, high),
         scores.shape[1],
         chance=0.5,
-        control=placebo.auc(np.ones(len(placebo.inside))),
+        control=placebo.auc(),
         params=params if given.ceiling is None else {**params, "ceiling": round(given.ceiling, 4)},
         note=note,
     )
@@ -87,7 +88,7 @@ def _attacked(given: Shadows, rng: np.random.Generator) -> list[Measurement]:
         estimate = pooled_tpr(scores, inside, fpr, rng)
         if estimate is None:
             continue
-        control = placebo.tpr(np.ones(len(placebo.inside)), fpr)
+        control = placebo.tpr(fpr)
         real = realised(scores[~inside], own[~given.inside[: given.learnt]], fpr)
         words = f"the threshold learnt from the shadows names {real:.2%} of the outsiders" + (note and f"; {note}")
         row = {**params, "fpr": fpr}
@@ -162,10 +163,25 @@ def _bent(standard: Floats) -> Floats:
     return np.concatenate([clipped, *(np.maximum(clipped - knee, 0.0) for knee in KNEES)], axis=1)
 
 
-def _placebo(scores: Floats, inside: Inside, rng: np.random.Generator) -> Ranked:
-    """People who are in none of the releases that they are scored by, with labels by a coin."""
-    outside = scores[~inside]
-    return ranked(outside, rng.random(len(outside)) < 0.5)
+class Placebo:
+    """People who are in none of the releases that they are scored by, called members by another coin.
+
+    It is the coin that put them into a release that was learnt from: had the score learnt who was in it, that would
+    show. Of two complementary ones one is asked, and the mean over all steadies the figure.
+    """
+
+    def __init__(self, scores: Floats, inside: Inside, learnt: Inside) -> None:
+        outside = ~inside
+        whole = ranked(scores[outside], outside[outside])
+        person = np.nonzero(outside)[1]
+        self.each = [replace(whole, inside=coin[person]) for coin in learnt[::2]]
+        self.weight = np.ones(len(person))
+
+    def auc(self) -> float:
+        return float(np.mean([one.auc(self.weight) for one in self.each]))
+
+    def tpr(self, fpr: float) -> float:
+        return float(np.mean([one.tpr(self.weight, fpr) for one in self.each]))
 
 
 def _between(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -24,14 +24,18 @@ from recveil.cli.keys import keys
 from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
 from recveil.cli.mechanisms import mechanisms
+from recveil.cli.predict import predict
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
 from recveil.cli.serve import VARIABLES, serve
+from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
+
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 app = typer.Typer(
     name="recveil",
@@ -54,6 +58,7 @@ for command in (
     inspect,
     measure,
     mechanisms,
+    predict,
     recommend,
     release,
     reproduce,
@@ -66,6 +71,7 @@ app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:
@@ -83,6 +89,11 @@ def _main(
     pass
 
 
+def _stopped() -> NoReturn:
+    print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
 def main() -> None:
     # The allocator inside polars, read when it is loaded: give back at once what reading a large log took.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
@@ -95,7 +106,10 @@ def main() -> None:
         print(f"recveil: {not_installed(missing)}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
-        sys.exit(130)
+        _stopped()
+    except SystemExit as done:  # typer makes a silent exit of Ctrl-C
+        if done.code == INTERRUPTED:
+            _stopped()
+        raise
     except BrokenPipeError:
         sys.exit(0)

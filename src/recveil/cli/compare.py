@@ -44,6 +44,10 @@ def compare(
         int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
     ] = None,
     catalogue: CatalogueFile = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
+    ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -74,6 +78,7 @@ def compare(
         Design(seed or 0, holdout, splits, quick, names(only), shadows),
         Cache(None) if no_cache else user_cache(),
         catalogue,
+        attributes,
     )
     with terminal() as progress:
         report = run_compare(request, progress)

@@ -77,6 +77,9 @@ def _columns(columns: list[dict[str, Any]]) -> list[str]:
             lines.append(f"note: {what}; it is not released")
         else:
             lines.append(f"warning: {what}, and as {c['role']} it would be released as it is")
+    if all(c["role"] != "time" for c in columns):
+        dated = next((c["name"] for c in columns if c["times"] and c["role"] is None), None)
+        lines += [f"note: {dated} holds dates; time={dated} in --columns gives an order"] if dated else []
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ from recveil.cli.arguments import (
     terminal,
 )
 from recveil.cli.keys import signer_of
+from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
     from recveil.desk.measure import Findings
@@ -71,6 +73,8 @@ def measure(
     ] = False,
     sign: Annotated[str | None, typer.Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
     owner: Owner = None,
+    out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="The report as a page, .html.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every number, not the verdict alone.")] = False,
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
     master: Master = None,
@@ -85,6 +89,13 @@ def measure(
     """
     levels, only_these = numbers(known), names(only)
     signer = signer_of(sign)
+    if out:
+        from recveil.formats.files import check_writable
+
+        check_writable(out, (".html",))
+        if engine != "local":
+            raise RecveilError("-o is for --engine local; on Spark too little is measured for a page")
+        import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
     from recveil.desk.engine import Engine
     from recveil.desk.equipment import Equipment
     from recveil.desk.inputs import Input
@@ -112,13 +123,20 @@ def measure(
             folder = owner_folder(place, owner)
             keep_measurements(place, found, folder, signer)
         say(f"kept in {folder}, which stays with the owner; what may be published is {bundle} alone")
-    answer({"bundle": bundle, "mechanism": found.mechanism, **found.record()}, _lines(found), as_json)
+    document = {"bundle": bundle, "mechanism": found.mechanism, **found.record()}
+    answer(document, _lines(found, every), as_json)  # first: whatever happens to the file, it was measured
+    if out and found.report is not None:
+        from recveil.formats.files import write_text
+        from recveil.report.html import html
+
+        write_text(out, html(found.report))
+        say(f"The report is in {out}")
     if found.breaches:
         raise typer.Exit(3)
 
 
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    """Measurements as lines for people."""
+def table(rows: list[dict[str, Any]], weak: Container[str] = ()) -> list[str]:
+    """Measurements as lines for people; `weak`: attacks that are weak evidence."""
     names = [" ".join([row["name"], *(f"{k}={_plain(v)}" for k, v in row["params"].items())]) for row in rows]
     width = max(map(len, names), default=7)
     lines = [f"{'measure':<{width}} {'value':>7}  {'95% interval':<16} {'control':>7} {'chance':>7} {'n':>6}"]
@@ -127,15 +145,29 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         chance = "" if row["chance"] is None else f"{row['chance']:.4f}"
         lines.append(
             f"{name:<{width}} {row['value']:>7.4f}  [{row['low']:.4f}, {row['high']:.4f}] "
-            f"{control:>7} {chance:>7} {row['n']:>6}" + ("  no better than chance" if _nothing(row) else "")
+            f"{control:>7} {chance:>7} {row['n']:>6}"
+            + ("  weak evidence" if row["name"].partition("-")[0] in weak else "")
+            + ("  no better than chance" if _nothing(row) else "")
         )
     return lines
 
 
-def _lines(found: Findings) -> list[str]:
+def _lines(found: Findings, every: bool) -> list[str]:
+    from recveil.report.summary import summary
+
     record = found.record()
-    lines = table(record["measurements"])
-    lines += [f"left out: {gap['name']} ({gap['why']})" for gap in record["left_out"]]
+    lines: list[str] = []
+    if found.report is not None:
+        lines += [*summary(found.report), ""]
+    if every or found.report is None:
+        weak = {name for name, attacker in record["attackers"].items() if attacker["weak"]}
+        lines += [*table(record["measurements"], weak), ""]
+        lines += [f"{name}: the attacker knows {facts['knows']}" for name, facts in record["attackers"].items()]
+        lines += [f"left out: {gap['name']} ({gap['why']})" for gap in record["left_out"]]
+    else:
+        missing = ", ".join(gap["name"] for gap in record["left_out"])
+        left = f"; left out: {missing}" if missing else ""
+        lines.append(f"{len(record['measurements'])} numbers were measured; --all shows them{left}")
     if record["riskiest"]:
         named = ", ".join(f"{r['user']} ({r['success']:.0%})" for r in record["riskiest"])
         lines.append(

@@ -42,8 +42,14 @@ def release(
         str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
     catalogue: CatalogueFile = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Public features of items, for dp-ratings: item, genres, year.")
+    ] = None,
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
+    ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What people are, for blur: user and other columns.")
     ] = None,
     keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
@@ -87,6 +93,8 @@ def release(
         holdout=holdout,
         holdout_file=holdout_file,
         catalogue=catalogue,
+        features=features,
+        attributes=attributes,
         keep_map=keep_map,
         keep_statistics=keep_statistics,
         ledger=ledger,
@@ -99,9 +107,12 @@ def release(
     )
     with terminal() as progress:
         made = run_release(request, progress)
+    from recveil.report.words import counted
+
     manifest, promise = made.manifest, made.manifest["guarantee"]
     lines = [
-        f"{made.out}: {manifest['rows']:,} rows of {manifest['users']:,} {manifest['unit']}s by {manifest['spec']}",
+        f"{made.out}: {counted(manifest['rows'], 'rows', 'row')} of "
+        f"{counted(manifest['users'], manifest['unit'] + 's', manifest['unit'])} by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
     ]
     if promise["little"]:

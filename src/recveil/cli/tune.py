@@ -22,6 +22,10 @@ def tune(
         int | None, typer.Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
     ] = None,
     items: Annotated[int | None, typer.Option(metavar="N", help="And with so many items.")] = None,
+    count: Annotated[
+        float | None, typer.Option(metavar="EPSILON", help="Or with as many as there are, counted with this noise.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Enter there what --count spends.")] = None,
     on_data: Annotated[
         bool, typer.Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
     ] = False,
@@ -41,7 +45,8 @@ def tune(
     from recveil.desk.inputs import Input
     from recveil.desk.tune import TuneRequest, run_tune
 
-    request = TuneRequest(Input(data, columns, duplicates), with_, keep, people, items, on_data, seed, catalogue)
+    rows = Input(data, columns, duplicates)
+    request = TuneRequest(rows, with_, keep, people, items, on_data, seed, catalogue, count, ledger)
     with terminal(lines=True) as progress:
         found = run_tune(request, progress)
     if figure:

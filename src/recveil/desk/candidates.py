@@ -8,13 +8,17 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from recveil.data import Interactions
 from recveil.desk.bundle import MANIFEST, load
 from recveil.desk.inputs import SAMPLE, Input
+from recveil.desk.people import informed
 from recveil.desk.release import Release
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import as_mechanism, is_named, text
 
 ELSEWHERE = "Made elsewhere: recveil knows what it holds, not how it came about, and promises nothing for it."
@@ -30,13 +34,19 @@ class Elsewhere:
     done: str
 
 
-def candidates(data: Interactions, given: Sequence[Any]) -> list[Mechanism | Elsewhere]:
-    """What is to be compared, each once; every mechanism fits the data, or the first that does not is named."""
+def candidates(
+    data: Interactions, given: Sequence[Any], people: pl.DataFrame | None = None
+) -> list[Mechanism | Elsewhere]:
+    """What is to be compared, each once; every mechanism fits the data, or the first that does not is named.
+
+    people: what they are, for a mechanism that hides it.
+    """
     if isinstance(given, str | Mechanism | PathLike):
         given = [given]
     if not given:
         raise RecveilError("nothing to compare; name at least one mechanism with --with")
-    chosen = {spec_of(one): one for one in map(_candidate, given)}
+    found = [informed(one, people) if isinstance(one, Blur) else one for one in map(_candidate, given)]
+    chosen = {spec_of(one): one for one in found}
     for one in chosen.values():
         if isinstance(one, Mechanism):
             one.check_fit(data)

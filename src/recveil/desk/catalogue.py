@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from recveil.data import Interactions
+from recveil.desk.features import as_features
 from recveil.errors import RecveilError
 from recveil.ids import narrow, places, plain, ranked
 from recveil.views.triples import beyond
@@ -28,6 +29,7 @@ class Catalogue:
     items: pl.Series | None = None
     tags: pl.Series | None = None
     users: pl.Series | None = None
+    features: pl.DataFrame | None = None  # of items: the column item, and others of 0 and 1
 
     def lists(self) -> tuple[str, ...]:
         """Which lists were given beside that of items."""
@@ -75,7 +77,7 @@ def read_catalogue(path: str | Path) -> Catalogue:
                 raise RecveilError(
                     f"{path}: a catalogue needs a column item, tag or user; it has {', '.join(frame.columns)}"
                 )
-            lists = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
+            lists: dict[str, Any] = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
         else:
             lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
             names = pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)
@@ -85,7 +87,7 @@ def read_catalogue(path: str | Path) -> Catalogue:
     for ids in lists.values():
         if not len(ids):
             raise RecveilError(f"{path}: the catalogue is empty")
-    return Catalogue(**lists)
+    return Catalogue(lists.get("items"), lists.get("tags"), lists.get("users"))
 
 
 def shared(given: Any, data: Interactions) -> Catalogue | None:
@@ -101,8 +103,10 @@ def shared(given: Any, data: Interactions) -> Catalogue | None:
     return found
 
 
-def as_catalogue(given: Any) -> Catalogue | None:
-    """A catalogue given as itself, as a list of item ids, or as a file."""
+def as_catalogue(given: Any, features: Any = None) -> Catalogue | None:
+    """A catalogue given as itself, as a list of item ids, or as a file; perhaps with features of items."""
+    if features is not None:
+        return replace(as_catalogue(given) or Catalogue(), features=as_features(features))
     if given is None or isinstance(given, Catalogue):
         return given
     if isinstance(given, str | PathLike):

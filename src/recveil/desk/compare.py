@@ -11,16 +11,21 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import polars as pl
+
 from recveil.data import Interactions, concat
 from recveil.desk.advice import advise
-from recveil.desk.cache import Cache, fingerprint
+from recveil.desk.cache import Cache, digest, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
 from recveil.desk.catalogue import Catalogue, shared
+from recveil.desk.criteria import attackers
 from recveil.desk.design import AGREEMENT, Design, Split, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
 from recveil.desk.inspect import inspect
-from recveil.desk.losses import gone
+from recveil.desk.losses import entry_of
+from recveil.desk.measured import mismatch
+from recveil.desk.people import labelled, read_people
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
 from recveil.desk.shadows import Halves, maker, of_halves
@@ -39,6 +44,7 @@ class CompareRequest:
     """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing.
 
     `catalogue`: public lists of ids over which the mechanisms release, as a Catalogue or as a file.
+    `attributes`: a table of what people are, which attackers try to infer, and blur to hide.
     """
 
     data: Input
@@ -46,13 +52,15 @@ class CompareRequest:
     design: Design = field(default_factory=Design)
     cache: Cache = field(default_factory=lambda: Cache(None))
     catalogue: Any = None
+    attributes: str | pl.DataFrame | None = None
 
 
 def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
     """A Report on what the request names, after a note on how long it will take."""
-    chosen = measures(request.design)
+    people = None if request.attributes is None else read_people(request.attributes)
+    chosen = measures(request.design, people is not None)
     rows = request.data.rows(progress)
-    wanted = candidates(rows, request.candidates)
+    wanted = candidates(rows, request.candidates, people)
     if len(wanted) < len(request.candidates):
         progress.note("what was named twice is compared once")
     cost = estimate(rows, len(wanted), chosen, request.design)
@@ -69,6 +77,7 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
         source=name,
         words=Words(*words) if words else None,
         catalogue=request.catalogue,
+        people=people,
     )
 
 
@@ -82,14 +91,17 @@ def compare(
     source: str = "data",
     words: Words | None = None,
     catalogue: Any = None,
+    people: pl.DataFrame | None = None,
 ) -> Report:
     """A Report on the candidates. What `cache` knows of these data and this design is not done again."""
-    wanted, lists = candidates(data, given), shared(catalogue, data)
-    chosen = measures(design)
+    wanted, lists = candidates(data, given, people), shared(catalogue, data)
+    chosen = measures(design, people is not None)
     splits = [split(data, design.holdout, [design.seed, number]) for number in range(design.splits)]
-    key = (fingerprint(data), design.seed, design.holdout, design.quick, *(() if lists is None else (lists.digest(),)))
-    jobs, refused = _willing([_job(one, data, splits, design, cache, key, lists) for one in wanted])
-    results = [job.run(chosen, step) for job in jobs]
+    public = () if lists is None else (lists.digest(),)
+    key = (fingerprint(data), design.seed, design.holdout, design.quick, _print(people), *public)
+    jobs, results, refused = _done(
+        [_job(one, data, splits, design, cache, key, people, lists) for one in wanted], chosen, step
+    )
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
     reasons: dict[tuple[str, str], list[str]] = {}
@@ -113,22 +125,35 @@ def compare(
             "trained": splits[0].train.n_users,
         },
         words=words or Words(person="session" if data.unit == "session" else "person"),
+        attackers=attackers(m.name for m in found),
     )
 
 
-def _willing(jobs: list[_Job]) -> tuple[list[_Job], list[str]]:
-    """The jobs whose mechanism could release these people, and why the others could not; an error if none could."""
-    able, refused = [], []
+def _done(
+    jobs: list[_Job], chosen: Mapping[str, Measure], step: Step
+) -> tuple[list[_Job], list[tuple[list[Measurement], dict[str, str]]], list[str]]:
+    """The jobs whose mechanism could release these people, what was found, and why the others could not.
+
+    One after the other, and forgotten once it is measured, so that no more than one release stands in memory.
+    """
+    able, results, refused = [], [], []
     for job in jobs:
         try:
             job.entry  # noqa: B018
         except RecveilError as reason:
             refused.append(str(reason))
-        else:
-            able.append(job)
+            continue
+        able.append(job)
+        results.append(job.run(chosen, step))
+        job.forget()
     if not able:
         raise RecveilError(refused[0])
-    return able, refused
+    return able, results, refused
+
+
+def _print(people: pl.DataFrame | None) -> str:
+    """What the cache knows a table of people by."""
+    return "" if people is None else digest(people.write_csv().encode())
 
 
 def _job(
@@ -138,12 +163,13 @@ def _job(
     design: Design,
     cache: Cache,
     key: tuple[object, ...],
+    people: pl.DataFrame | None,
     lists: Catalogue | None,
 ) -> _Job:
     if isinstance(one, Elsewhere):
-        return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), data)
+        return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), people, data)
     ours = type(one).__module__.startswith("recveil.")  # the cache is not told when another's program changes
-    return _Released(one, splits, design, cache if ours else Cache(None), key, lists)
+    return _Released(one, splits, design, cache if ours else Cache(None), key, people, lists)
 
 
 @dataclass(frozen=True)
@@ -155,6 +181,7 @@ class _Job:
     design: Design
     cache: Cache
     key: tuple[object, ...]
+    people: pl.DataFrame | None
 
     @property
     def spec(self) -> str:
@@ -178,6 +205,15 @@ class _Job:
             facts = self.facts().record()
             self.cache.put(facts, *self.key, self.spec, "entry")
         return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"]), "lost": tuple(facts["lost"])})
+
+    def forget(self) -> None:
+        """The releases themselves: what they are and what was found is kept."""
+        for name in ("made", "first", "trials"):
+            self.__dict__.pop(name, None)
+
+    def asked(self, subject: Trial) -> Trial:
+        """The trial with what people are, where that is known."""
+        return subject if self.people is None else replace(subject, attributes=labelled(subject, self.people))
 
     def run(self, chosen: Mapping[str, Measure], step: Step) -> tuple[list[Measurement], dict[str, str]]:
         """Measurements, and what could not be measured, each with its reason."""
@@ -221,7 +257,7 @@ class _Released(_Job):
 
     @cached_property
     def first(self) -> Trial:
-        subject = self.splits[0].trial(self.made)
+        subject = self.asked(self.splits[0].trial(self.made))
         if not self.design.shadowed:
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])
@@ -235,7 +271,7 @@ class _Released(_Job):
     def facts(self) -> Entry:
         drawn = self.made.published is not None and self.made.id_map is None
         done = first_paragraph(self.made.mechanism.card())
-        return _entry(self.spec, self.made.guarantee, done, self.splits[0].train, self.made.data, drawn)
+        return entry_of(self.spec, self.made.guarantee, done, self.splits[0].train, self.made.data, drawn=drawn)
 
 
 @dataclass(frozen=True)
@@ -246,7 +282,7 @@ class _Given(_Job):
 
     @cached_property
     def first(self) -> Trial:
-        return trial(self.data, self.candidate.data)
+        return self.asked(trial(self.data, self.candidate.data))
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -255,10 +291,5 @@ class _Given(_Job):
     def facts(self) -> Entry:
         self.first  # noqa: B018  # refuses what is no release of these data
         one = self.candidate
-        return _entry(self.spec, one.guarantee, one.done, self.data, one.data, drawn=False)
-
-
-def _entry(spec: str, promise: Guarantee, done: str, given: Interactions, rows: Interactions, drawn: bool) -> Entry:
-    """What a release is, how much is in it, and what of the given rows is not."""
-    sizes = {"items": rows.n_items, "items_of": given.compact().n_items}
-    return Entry(spec, promise, done, len(rows), rows.n_users, **sizes, drawn=drawn, lost=gone(given, rows))
+        entry = entry_of(self.spec, one.guarantee, one.done, self.data, one.data)
+        return replace(entry, lost=(*entry.lost, *filter(None, [mismatch(self.data, one.data, None)])))

@@ -21,7 +21,6 @@ FEWEST = 10  # people on either side of the split
 QUICK_RANKERS = ("item-knn", "user-knn", "ease")
 QUICK_RATERS = ("item-average", "user-average", "item-knn", "slope-one")
 NOT_QUICK = ("sequences", "latent", "in-house", "neural")
-NEEDS_MORE = ("across", "attributes")  # another release, a table of people: for recveil measure
 AGREEMENT = "agreement"  # the one measure that looks at several splits together
 
 
@@ -65,8 +64,11 @@ class Split:
         return trial(self.train, made.data, id_map=made.id_map, **parts)
 
 
-def measures(design: Design) -> dict[str, Measure]:
-    """Attacks and metrics by name: those named, or all; with the quick referees if wanted."""
+def measures(design: Design, attributes: bool = False) -> dict[str, Measure]:
+    """Attacks and metrics by name: those named, or all; with the quick referees if wanted.
+
+    attributes: whether it is known what people are.
+    """
     known = dict(MEASURES)
     for name in design.only or ():
         if name not in known:
@@ -78,11 +80,16 @@ def measures(design: Design) -> dict[str, Measure]:
         raters = tuple(RATERS[name] for name in QUICK_RATERS)
         few: dict[str, dict[str, Any]] = {
             **{name: {"referees": rankers} for name in ("lift", "ranking", "exposure", "damage")},
-            **{name: {"raters": raters} for name in ("ratings", "skill")},
+            "ratings": {"raters": raters},
             AGREEMENT: {"rankers": rankers, "raters": raters},
         }
         known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}
-    left = {*NEEDS_MORE, *(NOT_QUICK if design.quick else ()), *(() if design.shadowed else ("shadow",))}
+    left = {
+        "across",
+        *(() if attributes else ("attributes",)),
+        *(NOT_QUICK if design.quick else ()),
+        *(() if design.shadowed else ("shadow",)),
+    }
     names = design.only or [name for name in known if name not in left]
     return {name: known[name] for name in names}
 

@@ -12,12 +12,13 @@ import polars as pl
 from recveil.data import Interactions, concat
 from recveil.desk.catalogue import shared
 from recveil.desk.command import SECONDS, command_maker
-from recveil.desk.people import labelled, read_people
+from recveil.desk.people import informed, labelled, read_people
 from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.ids import places
 from recveil.measurement import Also, Shadows, Trial, owners
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse
 
 
@@ -52,9 +53,7 @@ def brought(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> 
     if equipment.catalogue is not None and (not equipment.shadows or equipment.command is not None):
         raise RecveilError("a catalogue is for the shadows of a mechanism: say how many, such as --shadows 32")
     if equipment.attributes is not None:
-        given = equipment.attributes
-        table = given if isinstance(given, pl.DataFrame) else read_people(given)
-        subject = replace(subject, attributes=labelled(subject, table))
+        subject = replace(subject, attributes=labelled(subject, read_people(equipment.attributes)))
     if equipment.also is not None:
         subject = replace(subject, also=_other(equipment, subject, origin))
     if equipment.shadows:
@@ -83,7 +82,10 @@ def _maker(equipment: Equipment, origin: Origin, people: Interactions) -> Maker:
         return command_maker(equipment.command, equipment.seconds)
     if origin.spec is None:
         raise RecveilError('shadows of another tool\'s release need the tool: give it as --command "tool {in} {out}"')
-    return maker(parse(origin.spec), people, shared(equipment.catalogue, people))
+    mechanism = parse(origin.spec)
+    if isinstance(mechanism, Blur):
+        mechanism = informed(mechanism, equipment.attributes)
+    return maker(mechanism, people, shared(equipment.catalogue, people))
 
 
 def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:

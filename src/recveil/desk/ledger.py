@@ -70,11 +70,15 @@ class Budget:
         return f"epsilon {self.epsilon:g}, delta {self.delta:g} for every {self.unit}{ends}"
 
 
-def entry(mechanism: Mechanism, guarantee: Guarantee) -> dict[str, Any]:
-    """The line of a release: what it spends, when and by which mechanism."""
+def entry(mechanism: Mechanism | str, guarantee: Guarantee) -> dict[str, Any]:
+    """The line of a release: what it spends, when and by which mechanism, or what else was published."""
     promise = guarantee.record()
     keys = ("status", "epsilon", "delta", "rho", "unit", "neighbours", "proof", "rho_fails")
-    return {"date": _now(), "mechanism": spec.text(mechanism), **{key: promise[key] for key in keys}}
+    return {
+        "date": _now(),
+        "mechanism": mechanism if isinstance(mechanism, str) else spec.text(mechanism),
+        **{key: promise[key] for key in keys},
+    }
 
 
 def into(path: str | Path, *, outside: bool = False, note: Callable[[], str | None] = lambda: None) -> Enter:
@@ -84,7 +88,7 @@ def into(path: str | Path, *, outside: bool = False, note: Callable[[], str | No
     the data, which is keyed with the ledger's key before it is written.
     """
 
-    def enter(mechanism: Mechanism, guarantee: Guarantee) -> None:
+    def enter(mechanism: Mechanism | str, guarantee: Guarantee) -> None:
         line = entry(mechanism, guarantee)
         if (print_ := note()) is not None:
             line["data"] = book.keyed(path, print_)

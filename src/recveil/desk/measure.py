@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -24,14 +24,20 @@ from recveil.attacks.shadow import breaches
 from recveil.attacks.truth import equal_sets, truth
 from recveil.data import Interactions
 from recveil.desk.assess import riskiest
+from recveil.desk.bundle import Bundle, load
+from recveil.desk.criteria import attackers
 from recveil.desk.engine import LOCAL, Engine
 from recveil.desk.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.desk.inputs import Input
+from recveil.desk.measured import mismatch, report_of
 from recveil.desk.progress import SILENT, Progress
+from recveil.desk.release import Release
 from recveil.errors import RecveilError, unknown
 from recveil.formats.files import written
 from recveil.measurement import Measure, Measurement, Trial, attempt, frame_of, measure, trial
+from recveil.mechanisms.spec import text
 from recveil.metrics import METRICS
+from recveil.report.table import Report
 from recveil.splits import before_and_after
 from recveil.views.records import records
 
@@ -46,6 +52,7 @@ class Findings:
     left_out: dict[str, str]
     riskiest: list[dict[str, Any]]
     mechanism: str | None = None
+    report: Report | None = field(default=None, repr=False)  # the same for a verdict and a page; none of a cluster
 
     @property
     def breaches(self) -> list[Measurement]:
@@ -54,7 +61,9 @@ class Findings:
 
     def record(self) -> dict[str, Any]:
         return {
+            "warning": str(self.report.meta.get("warning", "")) if self.report else "",
             "measurements": [m.record() for m in self.measurements],
+            "attackers": attackers(m.name for m in self.measurements),
             "left_out": [{"name": name, "why": why} for name, why in self.left_out.items()],
             "riskiest": self.riskiest,
         }
@@ -78,14 +87,15 @@ class Findings:
 
 @dataclass(frozen=True)
 class MeasureRequest:
-    """`data` and a release of them: a bundle, or rows in memory.
+    """`data` and a release of them: a bundle, by its place or in memory, a Release, which knows whose record is whose,
+    or rows that another tool made.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
     linkage attacker knows. `equipment` is for stronger attackers. Without a seed every run draws afresh.
     """
 
     data: Input
-    release: str | Interactions
+    release: str | Interactions | Release | Bundle
     id_map: str | pl.DataFrame | None = None
     holdout: Input | None = None
     only: tuple[str, ...] | None = None
@@ -115,32 +125,36 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
 
         return measure_files(request, seed)
     chosen = select(request.only, **request.knowledge)
-    origin, released = _released(request)
+    origin, released, id_map = _released(request)
     return measure_release(
         request.data.all_rows(),
         released,
         holdout=request.holdout.all_rows() if request.holdout else None,
-        id_map=read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map,
+        id_map=id_map,
         measures=chosen,
         seed=seed,
         mechanism=origin.spec,
         strict=request.only is not None if request.strict is None else request.strict,
         tick=progress.counter("measuring", len(chosen)),
         completed=lambda subject: brought(request.equipment, subject, origin, seed),
+        report=lambda *found: report_of(request.data.name, found[0], origin, *found[1:]),
     )
 
 
-def _released(request: MeasureRequest) -> tuple[Origin, Interactions]:
-    """Where a release comes from, as far as it says so, and its rows: a bundle, or a file that another tool wrote."""
-    from recveil.desk.bundle import load
-
-    if isinstance(request.release, Interactions):
-        return Origin(), request.release
-    request.engine.check_reach(request.release)
-    if Path(request.release).is_file():
-        return Origin(), Input(request.release).all_rows()
-    bundle = load(request.release)
-    return Origin(bundle.manifest["spec"], bundle.guarantee), bundle.data
+def _released(request: MeasureRequest) -> tuple[Origin, Interactions, pl.DataFrame | None]:
+    """Where a release comes from, as far as it says so, its rows, and whose they are, as far as the owner says so."""
+    given = request.release
+    id_map = read_map(request.id_map) if isinstance(request.id_map, str) else request.id_map
+    if isinstance(given, Interactions):
+        return Origin(), given, id_map
+    if isinstance(given, Release):
+        return Origin(text(given.mechanism), given.guarantee), given.data, given.id_map if id_map is None else id_map
+    if isinstance(given, str):
+        request.engine.check_reach(given)
+        if Path(given).is_file():
+            return Origin(), Input(given).all_rows(), id_map
+        given = load(given)
+    return Origin(given.manifest["spec"], given.guarantee), given.data, id_map
 
 
 def select(only: Sequence[str] | None = None, **linkage_options: Any) -> dict[str, Measure]:
@@ -166,11 +180,13 @@ def measure_release(
     strict: bool = False,
     tick: Callable[[int], None] = lambda done: None,  # noqa: ARG005
     completed: Callable[[Trial], Trial] = lambda subject: subject,
+    report: Callable[[Trial, Sequence[Measurement], Mapping[str, str], str], Report] | None = None,
 ) -> Findings:
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial.
+    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial; `report` makes a
+    page of what is found.
     """
     subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
@@ -185,7 +201,9 @@ def measure_release(
             left_out[name] = why
         tick(1)
     rng = np.random.default_rng([seed, *b"riskiest"])
-    return Findings(found, left_out, riskiest(subject, rng), mechanism)
+    risky = riskiest(subject, rng)
+    page = report(subject, found, left_out, mismatch(data, released, id_map)) if report else None
+    return Findings(found, left_out, risky, mechanism, page)
 
 
 def prepare(

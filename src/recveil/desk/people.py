@@ -9,26 +9,31 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.attacks.attributes import FEWEST
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, unknown
 from recveil.measurement import Labels, Trial
+from recveil.mechanism import Mechanism
+from recveil.mechanisms.blur import Blur
 
 MOST = 20  # values of one column that are asked about, the most frequent first
 USER = "user"
 
 
-def read_people(path: str | Path) -> pl.DataFrame:
-    """A table with a column `user` and any others; csv or parquet."""
+def read_people(given: str | Path | pl.DataFrame) -> pl.DataFrame:
+    """A table with a column `user` and any others; csv or parquet, or such a frame."""
+    frame = given if isinstance(given, pl.DataFrame) else _read(given)
+    name = "the table" if isinstance(given, pl.DataFrame) else Path(given).name
+    if USER not in frame.columns or len(frame.columns) < 2:
+        raise RecveilError(f"{name}: attributes have the column user and at least one other")
+    if frame[USER].is_duplicated().any():
+        raise RecveilError(f"{name}: a user stands in several lines; one line for each")
+    return frame
+
+
+def _read(path: str | Path) -> pl.DataFrame:
     try:
-        frame = (
-            pl.read_parquet(path) if Path(path).suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
-        )
+        return pl.read_parquet(path) if Path(path).suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RecveilError(f"{Path(path).name} cannot be read as attributes: {str(error).splitlines()[0]}") from None
-    if USER not in frame.columns or len(frame.columns) < 2:
-        raise RecveilError(f"{Path(path).name}: attributes have the column user and at least one other")
-    if frame[USER].is_duplicated().any():
-        raise RecveilError(f"{Path(path).name}: a user stands in several lines; one line for each")
-    return frame
 
 
 def questions(frame: pl.DataFrame) -> dict[str, pl.Series]:
@@ -52,6 +57,32 @@ def questions(frame: pl.DataFrame) -> dict[str, pl.Series]:
             frequent = frequent[-1:]
         found |= {f"{name} = {value}": values == value for value in frequent}
     return found
+
+
+def informed(mechanism: Mechanism, people: str | Path | pl.DataFrame | None) -> Mechanism:
+    """A mechanism that hides an attribute, told who has it; the table is of no use to any other."""
+    if people is None:
+        return mechanism  # one that must be told says so itself
+    if not isinstance(mechanism, Blur):
+        raise RecveilError(f"{mechanism.name} does not look at what people are; leave --attributes out")
+    return mechanism.informed(groups(read_people(people), mechanism.attribute))
+
+
+def groups(frame: pl.DataFrame, column: str | None) -> dict[str, bool]:
+    """Who is in which of two groups, by user id as text: numbers are cut at their median, else there are two values."""
+    others = [name for name in frame.columns if name != USER]
+    if column is None and len(others) > 1:
+        raise RecveilError(f"which attribute is to be hidden? Say blur:attribute=NAME, of {', '.join(others)}")
+    chosen = column or others[0]
+    if chosen not in others:
+        raise unknown("attribute", chosen, others)
+    asked = questions(frame.select(USER, chosen))
+    if len(asked) != 1:
+        raise RecveilError(f"{chosen} does not make two groups of {FEWEST} people or more: give two values, or numbers")
+    (answer,) = asked.values()
+    known = answer.is_not_null()
+    users = frame[USER].cast(pl.String).filter(known).to_list()
+    return dict(zip(users, answer.filter(known).to_list(), strict=True))
 
 
 def labelled(subject: Trial, frame: pl.DataFrame) -> dict[str, Labels]:

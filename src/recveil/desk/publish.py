@@ -15,9 +15,11 @@ from typing import Any
 from recveil.desk import ledger as book
 from recveil.desk.bundle import check_writable, save, save_map
 from recveil.desk.cache import fingerprint
-from recveil.desk.catalogue import read_catalogue
+from recveil.desk.catalogue import Catalogue, read_catalogue
 from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.features import read_features
 from recveil.desk.inputs import Input
+from recveil.desk.people import informed
 from recveil.desk.places import check_vacant, whole
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.published import drawing, is_statistics, load_statistics, save_statistics, spent
@@ -30,6 +32,7 @@ from recveil.randomness import source
 from recveil.splits import hold_out
 
 FORMATS = ("parquet", "csv", "inter", "itemsets")
+FEW = "few people"  # the note of a mechanism that a promise this strong leaves little to learn
 TIMES = ("auto", "drop", "order", "keep")
 
 
@@ -37,8 +40,9 @@ TIMES = ("auto", "drop", "order", "keep")
 class ReleaseRequest:
     """`data` with a mechanism (a spec or an object) into a bundle at `out`.
 
-    `holdout` keeps a share of people out, into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of
-    the owner's. `key` signs the bundle. `data` may name statistics that were kept: then nothing is spent.
+    `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
+    into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
+    `data` may name statistics that were kept: then nothing is spent.
     """
 
     data: Input
@@ -49,6 +53,8 @@ class ReleaseRequest:
     holdout: float = 0.0
     holdout_file: str | None = None
     catalogue: str | None = None
+    features: str | None = None
+    attributes: str | None = None
     keep_map: str | None = None
     keep_statistics: str | None = None
     ledger: str | None = None
@@ -74,7 +80,7 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
     request = replace(request, out=request.out.rstrip("/") or request.out)
     _check_wishes(request)
     again = _kept_statistics(request)
-    mechanism = again.mechanism if again else as_mechanism(request.mechanism)
+    mechanism = again.mechanism if again else informed(as_mechanism(request.mechanism), request.attributes)
     _check_keeping(request, mechanism)
     if request.ledger:
         book.read(request.ledger)  # what cannot be kept is refused before anything is spent
@@ -217,7 +223,8 @@ def _publication(request: ReleaseRequest) -> dict[str, Any]:
 
 
 def _lists(request: ReleaseRequest) -> Any:
-    return read_catalogue(request.catalogue) if request.catalogue else None
+    given = read_catalogue(request.catalogue) if request.catalogue else Catalogue()
+    return replace(given, features=read_features(request.features)) if request.features else given
 
 
 def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
@@ -227,7 +234,7 @@ def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
     """Lines for the owner: none of them counts anything in the data."""
-    lines = []
+    lines = [f"warning: {manifest['notes'][FEW]}"] if FEW in manifest["notes"] else []
     if request.holdout and not drawn_again:
         where = f"{request.holdout_file}, which is not for publication"
         lines.append(f"{request.holdout:.0%} of the people were kept out, in {where}")

@@ -9,7 +9,7 @@ not in it: as many of those who are in are asked about, and all others are in ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -54,10 +54,13 @@ def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = No
     A synthesis takes the lists of ids to be public, so it gets those of all the data: what a half lacks would tell.
     """
     if isinstance(mechanism, Synthesis):
-        given, users = lists or Catalogue(), data.users if mechanism.knows_users else None
-        known = [given.items, given.tags, given.users]
-        lists = Catalogue(
-            *(k if k is not None else ids for k, ids in zip(known, (data.items, data.tags, users), strict=True))
+        given = lists or Catalogue()
+        users = data.users if mechanism.knows_users else None
+        lists = replace(
+            given,
+            items=data.items if given.items is None else given.items,
+            tags=data.tags if given.tags is None else given.tags,
+            users=users if given.users is None else given.users,
         )
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import erfc
 
+from recveil.kernels.mixtures import mixture_weights
+
 Floats = NDArray[np.float64]
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
@@ -130,11 +132,9 @@ def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0
 
 def mixture(likelihood: Floats, counts: NDArray[np.int64], weight: Floats, steps: int) -> Floats:
     """Weights of the columns of a likelihood that explain best how often each of its rows was seen, by EM."""
-    for _ in range(steps):
-        joint = likelihood * weight
-        share = joint / joint.sum(1, keepdims=True)
-        weight = np.maximum(counts @ share / max(counts.sum(), 1), 1e-12)
-    return weight
+    table = np.ascontiguousarray(likelihood, dtype=np.float64)
+    found: Floats = mixture_weights(table, counts.astype(np.int64), weight.astype(np.float64), steps)
+    return found
 
 
 def class_ends(n: int, first: int, growth: float) -> list[int]:

@@ -42,15 +42,20 @@ SHAPES = {
     "phone numbers": re.compile(r"(\+|00|\()[\d ()/.-]{7,20}"),
     "free text": re.compile(r"(\S+\s+){5,}\S+.*", re.DOTALL),
 }
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?(Z|[+-]\d{2}:?\d{2})?")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the file: its role (None: it is ignored), and what its values look like, if that is personal."""
+    """A column of the file: its role (None: it is ignored), and what its values look like, if that is personal.
+
+    times: whether most of its values are dates, which could give an order.
+    """
 
     name: str
     role: Role | None
     looks: str | None
+    times: bool = False
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,8 +70,9 @@ def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None
         names, rows = {"parquet": _parquet, "jsonl": _jsonl}.get(source.kind, _text)(source)
         roles = assign(names, columns, source.name)
     role_of = {n: role for role, where in roles.columns.items() for n in where}
+    values = [[row[n] for row in rows if n < len(row)] for n in range(len(names))]
     return [
-        Column(name, role_of.get(n), looks_like(name, [row[n] for row in rows if n < len(row)]))
+        Column(name, role_of.get(n), looks_like(name, values[n]), _mostly(DATE, values[n]))
         for n, name in enumerate(names)
     ]
 
@@ -89,12 +95,17 @@ def names_in(path: str | PathLike[str]) -> list[str]:
 
 def looks_like(name: str, values: Sequence[Any]) -> str | None:
     """What kind of personal data a column seems to hold, by most of its values or else by its name."""
-    known = [str(v).strip() for v in values if v is not None and str(v).strip()]
     for kind, shape in SHAPES.items():
-        if known and sum(bool(shape.fullmatch(v)) for v in known) > MOST * len(known):
+        if _mostly(shape, values):
             return kind
     plain = re.sub(r"[^a-z]", "", name.casefold())
     return next((kind for kind, words in NAMED.items() if plain in words), None)
+
+
+def _mostly(shape: re.Pattern[str], values: Sequence[Any]) -> bool:
+    """Whether most of the values that are there have this shape."""
+    known = [str(v).strip() for v in values if v is not None and str(v).strip()]
+    return bool(known) and sum(bool(shape.fullmatch(v)) for v in known) > MOST * len(known)
 
 
 def _text(source: DataFile) -> tuple[list[str], list[list[Any]]]:

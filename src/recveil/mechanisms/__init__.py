@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_tags import DpTags
@@ -27,6 +28,7 @@ from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 __all__ = [
     "MBRW",
     "MECHANISMS",
+    "Blur",
     "DpPostTags",
     "DpRatings",
     "DpStreams",
@@ -59,6 +61,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         DpPostTags,
         Microaggregation,
         LaplaceRatings,
+        Blur,
     )
 }
 

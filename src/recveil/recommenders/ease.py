@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.data import Floats, Interactions
+from recveil.errors import RecveilError
+
+_BLOCK = 512
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,9 @@ class EASE:
         people = np.bincount(X.indices, minlength=train.n_items)
         known = np.sort(np.argsort(-people, kind="stable")[: min(self.items, np.count_nonzero(people))])
         X = X[:, known]
-        P = np.linalg.inv((X.T @ X).toarray() + self.penalty * np.eye(len(known)))
-        B = -P / np.diag(P)
-        np.fill_diagonal(B, 0.0)
-        return Linear(known, B)
+        G = (X.T @ X).toarray(order="F")
+        np.fill_diagonal(G, G.diagonal() + self.penalty)
+        return Linear(known, _hollow(_inverse(G)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +45,29 @@ class Linear:
         scores = np.full(history.shape, -np.inf)
         scores[:, self.known] = history[:, self.known] @ self.B
         return scores
+
+
+def _inverse(G: Floats) -> Floats:
+    """The inverse of a symmetric, positive definite matrix in column order, which is overwritten.
+
+    By Cholesky's factors in place: half the work of a general inverse, and a third of its memory.
+    """
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, failed = dpotrf(G, lower=True, overwrite_a=True)
+    if failed:
+        raise RecveilError("EASE: the items of these data cannot be told apart; raise the penalty")
+    found, _ = dpotri(factor, lower=True, overwrite_c=True)
+    for begin in range(0, len(found), _BLOCK):  # the upper triangle from the lower, a band at a time
+        end = min(begin + _BLOCK, len(found))
+        found[begin:end, end:] = found[end:, begin:end].T
+        corner = found[begin:end, begin:end]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+    return np.asarray(found.T)  # the same, in rows
+
+
+def _hollow(P: Floats) -> Floats:
+    """-P over its diagonal, column by column, with zeros on the diagonal; P is overwritten."""
+    P /= -np.diag(P).copy()
+    np.fill_diagonal(P, 0.0)
+    return P

@@ -43,6 +43,8 @@ def html(report: Report) -> str:
         report=report,
         words=report.words,
         source=report.data.get("source", "these data"),
+        title=f"{len(report.entries)} ways to release it" if len(report.entries) > 1 else "one release of it, attacked",
+        kicker="comparison of releases" if len(report.entries) > 1 else "attacks on a release",
         headline=headline(report),
         named=shown,
         closest=None if shown else closest(report),

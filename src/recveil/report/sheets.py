@@ -22,7 +22,10 @@ SHARES = (
     "tail share",
     "nearest",
 )
-ATTACKS = ("linkage", "membership", "reconstruction", "sybil", "nearest")
+ATTACKS = (
+    "linkage", "theta-omega", "shadow", "membership", "reconstruction", "sybil", "nearest", "copies", "lists",
+    "across", "attributes",
+)  # fmt: skip
 SHEETS = {
     "attacks": "What an attacker learns",
     "lift": "Lift: what a recommender keeps of what the real data teach beyond popularity",
@@ -33,6 +36,7 @@ SHEETS = {
     "linkage": "Linkage by every attacker",
 }
 RATED = ("rating skill", "in-house order")
+TAUGHT = ("trained_on", "release")  # goes without saying
 LONG = ("linkage", "metrics", "groups")  # folded away until asked for
 
 
@@ -44,6 +48,7 @@ class Row:
     detail: str
     real: Measurement | None
     cells: tuple[Measurement | None, ...]
+    weak: bool = False  # evidence
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Sheet:
 
 def kind(m: Measurement) -> str:
     """Which sheet a measurement belongs to."""
-    if "known" in m.params:
+    if "known" in m.params and m.name in ("linkage", "theta-omega"):
         return "linkage"
     if m.name.startswith(ATTACKS):
         return "attacks"
@@ -85,7 +90,9 @@ def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tupl
         real = m.params.get("trained_on") == "real"
         found.setdefault(title, {}).setdefault(says, {})[None if real else m.mechanism] = m
     return tuple(
-        Row(title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries))
+        Row(
+            title, says, of.get(None), tuple(of.get(e.spec) for e in report.entries), any(map(report.weak, of.values()))
+        )
         for title, rows in found.items()
         for says, of in rows.items()
     )
@@ -93,7 +100,7 @@ def _rows(report: Report, named: Iterable[tuple[str, str, Measurement]]) -> tupl
 
 def detail(params: Mapping[str, Any], report: Report) -> str:
     """Parameters in words."""
-    params = {name: value for name, value in params.items() if name != "trained_on"}
+    params = {k: v for k, v in params.items() if k != "ceiling" and (k, v) not in (TAUGHT, ("trained_on", "real"))}
     words = []
     if "known" in params:
         drawn = params.pop("items", "random")
@@ -105,7 +112,7 @@ def detail(params: Mapping[str, Any], report: Report) -> str:
     if {"metric", "n"} <= set(params):
         words.append(f"{params.pop('metric')}@{params.pop('n')}")
     words += [str(params.pop(name)) for name in ("attacker", "referee", "group") if name in params]
-    words += [f"{name} {value}" for name, value in params.items()]  # n 10, score nearest
+    words += [f"{name.replace('_', ' ')} {value}" for name, value in params.items()]  # n 10, score nearest
     return ", ".join(words)
 
 

@@ -51,9 +51,6 @@ class Advice:
         return asdict(self)
 
 
-# parameters without a default, for a first look
-
-
 @dataclass(frozen=True)
 class Entry:
     """One mechanism of a comparison: what it did, what it promises, and the size of what it gave out.
@@ -100,6 +97,7 @@ class Report:
     left_out: tuple[str, ...] = ()  # what was not measured, and why, in sentences
     meta: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
+    attackers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # criterion, knows, weak, by attack
 
     def record(self) -> dict[str, Any]:
         """As plain data, for --json."""
@@ -110,6 +108,7 @@ class Report:
             "verdict": [headline(self), *(sentence(self, e) for e in self.entries)],
             "mechanisms": [e.record() for e in self.entries],
             "measurements": [m.record() for m in self.measurements],
+            "attackers": {name: dict(facts) for name, facts in self.attackers.items()},
             "left_out": list(self.left_out),
             "advice": [a.record() for a in self.advice],
             "meta": dict(self.meta),
@@ -166,6 +165,10 @@ class Report:
         """The mechanism's name without parameters, where that says enough."""
         name = short(entry.spec)
         return name if sum(short(e.spec) == name for e in self.entries) == 1 else entry.spec
+
+    def weak(self, m: Measurement) -> bool:
+        """Whether it is weak evidence: it misses leaks that stronger attacks find."""
+        return bool(self.attackers.get(m.name.partition("-")[0], {}).get("weak"))
 
     def named(self, name: str, mechanism: str | None) -> list[Measurement]:
         return [m for m in self.measurements if m.name == name and m.mechanism == mechanism]

@@ -39,7 +39,7 @@ def membership_sentence(report: Report, entry: Entry) -> str:
     m = report.membership(entry)
     if m is None:
         return ""
-    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]"
+    area = f"AUC {m.value:.2f} [{m.low:.2f}, {m.high:.2f}]" + (", weak evidence" if report.weak(m) else "")
     if m.low <= COIN:
         return f"Whether she is in the data cannot be told by our attacks ({area}; a coin toss has 0.50)."
     how = "can be told" if m.low > MEMBERSHIP else "can be guessed better than by a coin toss"
@@ -149,10 +149,13 @@ def closest(report: Report) -> Entry | None:
 def headline(report: Report) -> str:
     """The first sentence: the best release with a promise and the best without, side by side, and what each costs."""
     sure, unsure = best(report, True), best(report, False)
+    if len(report.entries) == 1 and (one := sure or unsure):
+        return f"{_told(report, one)}: it hides people from our attacks, and teaches a recommender."
     if sure is None and unsure is None:
         if all(report.found(e) is None or report.lift(e) is None for e in report.entries):
             return "Too little was measured for a verdict on these data."
-        return "None of these releases both hides people and teaches a recommender."
+        both = "None of these releases both hides" if len(report.entries) > 1 else "This release does not both hide"
+        return f"{both} people and teach{'es' * (len(report.entries) > 1)} a recommender."
     first = "No release here with a promise that means something both hides people and teaches a recommender"
     if sure is not None:
         first = f"Best with a promise: {_told(report, sure)}"

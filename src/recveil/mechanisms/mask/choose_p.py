@@ -111,6 +111,8 @@ def choose_p(
             curves += _curve(true, grid, reconstructed, draw, partial(_told, progress, so_far, repeats * len(grid)))
     ratio, shield, error = curves / repeats
     best = int(np.argmax(ratio))
+    if not ratio[best] > 1e-9:  # of a profile that is full nothing is hidden
+        raise RecveilError("p cannot be chosen where everybody has the same items; name one, as in mask:p=0.9")
     near = np.flatnonzero(ratio >= 0.99 * ratio[best])
     return Choice(
         grid[best],
@@ -180,7 +182,8 @@ def _curve(
         errors[len(grid) - 1 - step] = _error(pairs, true.singles, seen, p if reconstructed else 1.0)
         done(step + 1)
     shield = protection(np.array(grid), density)
-    return np.array([shield / errors, shield, errors])
+    ratio = np.divide(shield, errors, out=np.zeros_like(shield), where=errors > 0)
+    return np.array([ratio, shield, errors])
 
 
 def _error(pairs: NDArray[np.int32], singles: NDArray[np.int64], seen: Columns, p: float) -> float:
