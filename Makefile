@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RECVEIL := $(BIN)/recveil
+DOCS := PYTHONPATH=docs .venv-docs/bin/python
 # make LOCK=1 ...: the versions of requirements.lock, as CI takes them. make lock writes that file anew.
 EXTRAS := measure serve sign spark tags
 LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo desk serve test test-extras check format bench slow mutants lock install install-dev clean
+.PHONY: demo desk serve test test-extras test-docs check format bench slow mutants docs atlas ledger lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -35,11 +36,13 @@ format: install-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Tools of others (mlcroissant, datasets, frictionless) open our bundles: large installs, in an environment of their own.
+# Tools of others (mlcroissant, datasets, frictionless) open our bundles, and Firefox the desk: large installs, in an
+# environment of their own.
 test-extras: .venv/bin/uv
 	$(BIN)/uv venv --quiet --allow-existing .venv-extras
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
-	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py tests/test_neural.py
+	.venv-extras/bin/pytest -m extras tests/test_extras.py tests/test_packaging.py tests/test_neural.py \
+		tests/test_desk_firefox.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev
@@ -47,11 +50,28 @@ slow: install-dev
 
 # Small random changes to the code that privacy and truth hang on: which of them do the tests catch?
 mutants: install-dev
-	$(BIN)/python tests/mutate.py --number 200 --seed 1
+	PYTHONPATH=tests $(BIN)/python tests/mutate.py --number 200 --seed 1 --report .mutants.json
 
 # Speed and memory, as ratios in one run.
 bench: install-dev
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# The site, into build/docs/html: warnings are errors, every internal link is followed, tutorials and how-to pages are run.
+docs: .venv-docs/installed
+	$(DOCS) -m making.build
+	$(DOCS) -m making.run_pages
+
+# The built site in a browser, and every notebook.
+test-docs: docs install-dev
+	$(BIN)/pytest -n 2 --dist loadfile -m extras tests/test_site.py tests/test_examples.py
+
+# Numbers that pages are made of, measured anew on the data sets that RECVEIL_DATA names: minutes, and an hour.
+atlas: .venv-docs/installed
+	$(DOCS) -m making.measure_atlas
+	$(DOCS) -m making.readme
+ledger: .venv-docs/installed
+	$(DOCS) -m making.keep_claims
+	$(DOCS) -m making.readme
 
 # Every version, for all platforms, and no address of an index.
 lock: .venv/bin/uv
@@ -77,5 +97,10 @@ install-dev: .venv/installed-dev
 	sh tests/install_axe.sh .venv/axe
 	touch $@ .venv/installed
 
+.venv-docs/installed: pyproject.toml | .venv/bin/uv
+	$(BIN)/uv venv --quiet --allow-existing .venv-docs
+	$(BIN)/uv pip install --quiet --python .venv-docs/bin/python -e . --group docs $(LOCKED)
+	touch $@
+
 clean:
-	rm -rf .venv .venv-extras demo .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	rm -rf .venv .venv-extras .venv-docs build demo .pytest_cache .mypy_cache .ruff_cache .benchmarks

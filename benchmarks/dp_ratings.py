@@ -3,13 +3,15 @@
     python benchmarks/dp_ratings.py FILE ml-1m real epsilon=4 epsilon=8 [--numbers 0,1,2,3,4] [--inside]
     python benchmarks/dp_ratings.py FILE                                    the table of all that is in FILE
 
-A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `selected=4` (without one), `null=8` (ratings
-permuted over all rows), `items=8` (items permuted over all rows), or the spec of another mechanism. FILE holds a JSON
+A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `selected=4` (without one), `features=4` (with
+genres and years), `null=8` (ratings permuted over all rows), `items=8` (items permuted over all rows), `epsilon=4@650`
+(of 650 people), or the spec of another mechanism. FILE holds a JSON
 line for each number and condition, written as soon as it is known; what it has is not done again.
 
 Number k: 80 % of the people are released with noise seed k, at most 1,200 others are judges, half of whose ratings is
-history, and half is hidden. Predictors and EASE (penalty 1,000) are fitted to the released rows, with the judges'
-history; `direct` is straight from the tables of the bundle. `--inside`: the order of eight predictors inside.
+history, and half is hidden. Predictors and EASE (penalty 1,000) are fitted to the released rows alone, and judges are
+folded in by their own history; `direct` is straight from the tables of the bundle. `--inside`: the order of eight
+predictors that are trained and tested inside.
 """
 
 from __future__ import annotations
@@ -26,29 +28,33 @@ import polars as pl
 from scipy import sparse, stats
 
 from recveil.data import Interactions, from_ids
+from recveil.desk.catalogue import Catalogue
+from recveil.desk.features import indicators
 from recveil.desk.release import release
 from recveil.errors import RecveilError
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings.predicting import from_frames
 from recveil.mechanisms.spec import parse
 from recveil.metrics.in_house import inside, tau
-from recveil.metrics.ratings import join
+from recveil.metrics.skill import folded
 from recveil.recommenders.ease import EASE
+from recveil.recommenders.likeness import ItemLikeness
 from recveil.recommenders.plain_raters import EIGHT, Biases, Factors
-from recveil.recommenders.rater import Average, feasible
-from recveil.recommenders.residuals import Neighbours
+from recveil.recommenders.rater import feasible
 
 DATA = Path(__import__("os").environ.get("RECVEIL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SCALES = {"jester": "-10..10/0.5"}
 DELTA = {"goodbooks-10k": 1e-6}
-OUTSIDE = (Average("item"), Average("user"), Biases(), Neighbours("item", 50), Factors())
+OUTSIDE: tuple[Any, ...] = (Biases(), Factors(), ItemLikeness())
 JUDGES, LIST = 1200, 10
+FEW = 2000  # items up to which lists are also made from likes alone, and ItemKNN is fitted: half of the time goes there
 FINDS = {"null": "rating", "items": "item"}  # what is permuted
 
 Row = dict[str, Any]
 
 
-def load(name: str, folder: Path = DATA) -> Interactions:
+def load(name: str) -> Interactions:
+    folder = DATA
     frame = pl.read_parquet(folder / name / "ratings.parquet").unique(
         ["user", "item"], keep="first", maintain_order=True
     )
@@ -57,6 +63,15 @@ def load(name: str, folder: Path = DATA) -> Interactions:
         listed = pl.read_parquet(folder / name / "items.parquet")["item"].cast(pl.Int64).unique().sort()
         data = data.over_items(listed)
     return data
+
+
+def features(name: str) -> pl.DataFrame:
+    """Genres and years, as public features."""
+    frame = pl.read_parquet(DATA / name / "items.parquet")
+    if "year" not in frame.columns:
+        frame = frame.with_columns(year=pl.col("title").str.extract(r"\((\d{4})\)").cast(pl.Int64))
+    words = pl.col("genres").str.replace_all(" " if name == "ml-100k" else "|", "|", literal=True)
+    return indicators(frame.select("item", "year", words), name)
 
 
 def split(data: Interactions, number: int) -> tuple[Interactions, Interactions, Interactions]:
@@ -77,7 +92,11 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
     if condition == "real":
         return train, {}, None
     kind, _, value = condition.partition("=")
-    ours = kind in ("epsilon", "selected", *FINDS)
+    ours = kind in ("epsilon", "selected", "features", *FINDS)
+    value, _, people = value.partition("@") if ours else (value, "", "")
+    if people:
+        chosen = np.random.default_rng(number).permutation(train.n_users)[: int(people)]
+        train = train.take_users(chosen).compact().over_items(train.items)
     if kind in FINDS:
         column: Any = {FINDS[kind]: np.random.default_rng(5).permutation(getattr(train, FINDS[kind]))}
         train = Interactions(**{f: getattr(train, f) for f in ("user", "item", "users", "items", "rating")} | column)
@@ -87,7 +106,11 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
         else parse(condition)
     )
     cpu = time.process_time()
-    made = release(train, mechanism, seed=number, catalogue=train.items if ours and kind != "selected" else None)
+    given = Catalogue(
+        train.items if ours and kind != "selected" else None,
+        features=features(name) if kind == "features" else None,
+    )
+    made = release(train, mechanism, seed=number, catalogue=given)
     took = {"cpu": time.process_time() - cpu, "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
     tables = made.tables if ours else None
     return made.data.over_items(train.items), took, tables
@@ -103,18 +126,16 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         return found | {"refused": str(refusal)}
     found |= took
     found |= {"people": len(np.unique(rows.user)), "rows": len(rows), "items": len(np.unique(rows.item))}
-    joined, first = join(rows, query)
-    for rater in OUTSIDE:
-        guess = rater.fit(joined, 0).predict(result.user + np.int32(first), result.item)
-        found[f"rmse {rater.name}"] = _rmse(guess, result)
+    raters = OUTSIDE if data.n_items < FEW else OUTSIDE[:-1]
+    found |= {f"rmse {n}": float(np.sqrt(np.mean(e**2))) for n, e in folded(raters, rows, query, result).items()}
     if tables is not None:
         model = from_frames(tables["items"], tables["people"])
         ids = tables["items"]["item"]
         shown, asked = query.over_items(ids), result.over_items(ids)  # what has no table is not asked
         guess = model.predict(shown, asked.user.astype(np.int64), asked.item.astype(np.int64))
         found["rmse direct"], found["share direct"] = _rmse(guess, asked), len(asked) / len(result)
-    if data.n_items <= EASE.items:
-        for which, least in (("all", -np.inf), ("liked", like)):
+    if data.n_items <= EASE.items and "@" not in condition:
+        for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < FEW else 1]:
             found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like).items()}
     if within and all(feasible(r, rows) for r in EIGHT):
         found["inside"] = inside(EIGHT, rows, number).tolist()
@@ -196,19 +217,34 @@ def table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def main(file: Path, asked: list[str], numbers: list[int], within: bool) -> None:
+def measured(file: Path, name: str, conditions: list[str], numbers: list[int], within: bool) -> list[Row]:
+    """All lines of the file, after those asked for and not yet there were measured and added."""
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     done = {(r["set"], r["condition"], r["number"]) for r in rows}
-    if not asked:
-        print("\n".join(table(rows)))
-        return
-    name, *conditions = asked
-    data = load(name)
-    for number in numbers:
-        for condition in conditions:
-            if (name, condition, number) not in done:
-                with file.open("a") as out:
-                    out.write(json.dumps(judged(name, condition, data, number, within)) + "\n")
+    missing = [(n, c) for n in numbers for c in conditions if (name, c, n) not in done]
+    data = load(name) if missing else None
+    for number, condition in missing:
+        rows.append(judged(name, condition, data, number, within))
+        with file.open("a") as out:
+            out.write(json.dumps(rows[-1]) + "\n")
+    return rows
+
+
+def means(rows: list[Row], name: str, condition: str) -> Row:
+    """The mean over numbers of all that is known of a condition; `refused`: how often it was."""
+    real = {r["number"]: r for r in rows if r["set"] == name and r["condition"] == "real"}
+    mine = [r for r in rows if r["set"] == name and r["condition"] == condition]
+    known = [derived(r, real[r["number"]]) for r in mine if "refused" not in r]
+    keys = dict.fromkeys(k for r in known for k in r)
+    found = {k: float(np.mean([r[k] for r in known if k in r])) for k in keys}
+    return found | {"refused": sum("refused" in r for r in mine), "runs": len(mine)}
+
+
+def main(file: Path, asked: list[str], numbers: list[int], within: bool) -> None:
+    if asked:
+        measured(file, asked[0], asked[1:], numbers, within)
+    else:
+        print("\n".join(table(measured(file, "", [], [], within))))
 
 
 if __name__ == "__main__":

@@ -15,15 +15,17 @@ from recveil.randomness import seeded
 REPEATS = 150
 UNIT = 2**16  # the norm of a person in a table of integers
 ITEMS = 14
+LEARNED = ("effect", "phi", "psi")  # of dp-ratings: made of noisy tables, for the rounds that follow
 
 
-def little_world(tags: bool) -> Interactions:
+def little_world(tags: bool, ratings: bool = False) -> Interactions:
     """A few people, some with a row twice; items and tags that nobody has stand in the lists too."""
     rng = np.random.default_rng(4)
     user = np.repeat(np.arange(50), 5)
     item = np.concatenate([rng.choice(ITEMS - 4, 5, replace=False) for _ in range(50)])
     tag = pl.Series([f"t{t}" for t in item % 4]) if tags else None
-    data = from_ids(pl.Series(user), pl.Series(item), None, np.arange(len(user)), tag)
+    rating = rng.integers(1, 6, len(user)) if ratings else None
+    data = from_ids(pl.Series(user), pl.Series(item), rating, np.arange(len(user)), tag)
     data = data.over_items(pl.Series(range(ITEMS)))
     return data.over_tags(pl.Series([f"t{t}" for t in range(6)])) if tags else data
 
@@ -39,8 +41,22 @@ def rounds(mechanism: Synthesis, data: Interactions) -> list[tuple[Any, tuple[An
         counts = mechanism.count(data, published, public)
         found.append((counts, published))
         made = mechanism.publish(counts, published, public, seeded(9).derive(number))
-        published = (*published, {name: np.full(np.shape(table), 2**40) for name, table in made.items()})
+        published = (*published, enlarged(made))
     return found
+
+
+def enlarged(made: Any) -> dict[str, Any]:
+    """Noisy counts so large that nothing falls out; what was learned from them stays."""
+    return {name: table if name in LEARNED else np.full(np.shape(table), 2**40) for name, table in made.items()}
+
+
+def noisy_tables(mechanism: Synthesis, made: Any, published: tuple[Any, ...], public: Public) -> dict[str, Any]:
+    """The tables with noise. All else that is handed on is a function of these alone, and is shown to be."""
+    noisy = {name: table for name, table in made.items() if name not in LEARNED}
+    if len(noisy) < len(made):
+        again = mechanism._learned((*published, noisy), public)  # type: ignore[attr-defined]
+        assert all(np.array_equal(made[name], again[name]) for name in made if name in LEARNED)
+    return noisy
 
 
 def residuals(mechanism: Synthesis, data: Interactions) -> dict[str, np.ndarray]:
@@ -49,6 +65,7 @@ def residuals(mechanism: Synthesis, data: Interactions) -> dict[str, np.ndarray]
     for counts, published in rounds(mechanism, data):
         for repeat in range(REPEATS):
             made = mechanism.publish(counts, published, public, seeded(repeat).derive("publish", len(published)))
+            made = noisy_tables(mechanism, made, published, public)
             truth = tables(counts, made)
             assert set(truth) == set(made), "what is published has its place among the counts"
             for name, table in made.items():
@@ -99,14 +116,15 @@ def moved_by(mechanism: Synthesis, data: Interactions, person: Interactions) -> 
     spent, norms, published = 0.0, {}, ()
     for number in range(mechanism.rounds):
         sides = [mechanism.count(side.canonical(), published, public) for side in (whole, data)]
-        made = mechanism.publish(sides[1], published, public, seeded(9).derive(number))
+        handed = mechanism.publish(sides[1], published, public, seeded(9).derive(number))
+        made = noisy_tables(mechanism, handed, published, public)
         one, other = (tables(side, made) for side in sides)
         for name in made:
             gap, size = one[name] - other[name], float(laws[name].size)
             spent += gap @ gap / (2 * size) if laws[name].kind == "gaussian" else np.abs(gap).sum() / size
-            table = "pairs" if name == "lengths" else name  # these two are one
+            table = "pairs" if name == "lengths" and laws[name] == laws["pairs"] else name  # then these two are one
             norms[table] = norms.get(table, 0.0) + (gap @ gap if laws[name].kind == "gaussian" else 0.0)
-        published = (*published, {name: np.full(np.shape(table), 2**40) for name, table in made.items()})
+        published = (*published, enlarged(handed))
     return max(float(spent / (promise.rho or promise.epsilon)), *(n / UNIT**2 for n in norms.values()))
 
 
@@ -115,7 +133,8 @@ def contributions_are_bounded(mechanism: Synthesis, data: Interactions) -> None:
     for n in (len(data.items), 3, 2, 1):
         items = data.items[:n]
         tag = None if data.tags is None else pl.Series([data.tags[k % len(data.tags)] for k in range(n)])
-        person = from_ids(pl.Series([10**6] * n), items, None, np.arange(n), tag)
+        rating = None if data.rating is None else np.where(np.arange(n) % 3, 1.0, 5.0)
+        person = from_ids(pl.Series([10**6] * n), items, rating, np.arange(n), tag)
         share = moved_by(mechanism, data, person)
         assert share <= 1 + 1e-9, f"a person with {n} items moves the tables {share:.6f} times as far as stated"
 
@@ -126,7 +145,7 @@ def repeated_rows_change_nothing(mechanism: Synthesis, data: Interactions) -> No
     twice = twice.over_items(data.items)
     twice = twice.over_tags(data.tags) if data.tags is not None else twice
     once, again = (mechanism.count(side, (), public) for side in (data.canonical(), twice))
-    made = mechanism.publish(once, (), public, seeded(1))
+    made = noisy_tables(mechanism, mechanism.publish(once, (), public, seeded(1)), (), public)
     one, other = tables(once, made), tables(again, made)
     for name in made:
         assert np.array_equal(one[name], other[name]), f"{name} counts a repeated row twice"
@@ -137,5 +156,6 @@ def tables_have_the_size_of_the_lists(mechanism: Synthesis, data: Interactions) 
     public = public_of(data)
     first = mechanism.publish(mechanism.count(data, (), public), (), public, seeded(1))
     size = {"items": len(data.items), "item": len(data.items), "tag": data.n_tags, "user": len(data.users)}
+    size |= dict.fromkeys(("have", "like", "effect"), len(data.items))
     for name, table in first.items():
         assert len(table) == size[name], f"{name} has {len(table)} cells, and {size[name]} ids are public"

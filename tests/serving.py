@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -64,8 +64,8 @@ def click(server: TestClient, who: dict[str, str], item: str, sign: str = "like"
 
 
 @contextmanager
-def running(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[tuple[Callable[[], None], str]]:
-    """`recveil serve ARGUMENTS` as a process of its own: how to kill -9 it, and its address."""
+def running(*arguments: str, environment: dict[str, str] | None = None, pid: bool = False) -> Iterator[Any]:
+    """`recveil serve ARGUMENTS` as a process of its own: how to kill -9 it, its address, and its number if wanted."""
     command = [sys.executable, "-m", "recveil", "serve", *arguments, "--port", "0", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
@@ -74,7 +74,8 @@ def running(*arguments: str, environment: dict[str, str] | None = None) -> Itera
         try:
             line = process.stdout.readline()
             assert line, process.stderr.read()
-            yield process.kill, json.loads(line)["url"]
+            url = json.loads(line)["url"]
+            yield (process.kill, url, process.pid) if pid else (process.kill, url)
         finally:
             process.terminate()
             process.communicate(timeout=20)

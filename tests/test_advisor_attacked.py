@@ -24,7 +24,7 @@ from recveil.data import from_ids
 from recveil.errors import RecveilError
 from recveil.web.advisor import connections
 from recveil.web.advisor.applying import apply
-from recveil.web.advisor.limits import network
+from recveil.web.advisor.limits import RateLimit, network
 from recveil.web.advisor.loading import load
 from recveil.web.advisor.problems import Problem
 from recveil.web.advisor.schema import people
@@ -343,3 +343,24 @@ def test_two_first_starts_at_once(database: str) -> None:
     for thread in threads:
         thread.join()
     assert sorted(map(str, done)) == ["False", "False", "True"]
+
+
+def test_clicking_and_undoing_for_ever_fills_no_disk(tmp_path: Path) -> None:
+    """Each click leaves a key for 30 days: a person has so many a day."""
+    with opened(str(tmp_path / "studio.sqlite"), rate=0.1) as studio:
+        studio.requests = RateLimit(1e5, 10**5)
+        with client_of(studio) as server:
+            who = join(server)
+            told = [click(server, who, "item-1").status_code]
+            for _ in range(14):
+                server.delete(f"{ME}/clicks/item-1", headers=who)
+                told.append(click(server, who, "item-1").status_code)
+            assert told == [201] * 11 + [429] * 4
+            assert click(server, join(server), "item-1").status_code == 201
+
+
+def test_a_search_counts_for_more_than_a_look(tmp_path: Path) -> None:
+    with opened(str(tmp_path / "studio.sqlite"), reads=10.0) as studio, client_of(studio) as server:
+        told = [server.get(f"{API}/items?query=e").status_code for _ in range(8)]
+        assert told == [200] * 6 + [429] * 2
+        assert server.get(f"{API}/profiles").status_code == 200

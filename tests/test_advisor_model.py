@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from recveil.web.advisor import item_model, recommending, schema
 from recveil.web.advisor.applying import apply
 from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest
 from recveil.web.advisor.loading import load
-from recveil.web.advisor.recommending import fit
+from recveil.web.advisor.recommending import fit, recommend
 from recveil.web.advisor.store import YEAR, open_store, reading
 from recveil.web.advisor.writes import Click, Erase, Join
 
@@ -102,8 +103,16 @@ def test_lists_follow_taste(tmp_path: Path) -> None:
 # --- the Sybil attack -------------------------------------------------------------------------------------------------
 
 
-def attack(folder: Path, known: int, present: bool) -> tuple[int, int]:
-    """29 accounts copy clicks of three victims; what their list tells of the rest, and of how many items."""
+@dataclass(frozen=True)
+class Copied:
+    """A world in which 29 accounts copy some of the clicks of three victims, and all else that these like."""
+
+    engine: Engine
+    known: list[list[str]]
+    rest: list[set[str]]
+
+
+def copied_world(folder: Path, known: int, present: bool) -> Copied:
     log = signed(sample("films").compact(), None)
     engine = open_store(str(folder / f"{known}-{present}.sqlite"))
     load(engine, log, {})
@@ -114,19 +123,24 @@ def attack(folder: Path, known: int, present: bool) -> tuple[int, int]:
         with engine.begin() as db:
             for victim in victims:
                 db.execute(schema.clicks.delete().where(schema.clicks.c.person == victim + 1))
-    hits = asked = 0
     for n, victim in enumerate(victims):
         copies = [bytes([n, k]) * 16 for k in range(29)]
         part = [Click(token, key, 1, key) for token in copies for key in liked[victim][:known]]
         apply(engine, [*map(Join, copies), *part])
-    make_due(engine, ModelBudget())
-    model = model_of(engine)
-    for victim in victims:
-        mine, rest = liked[victim][:known], set(liked[victim][known:])
+    return Copied(engine, [liked[v][:known] for v in victims], [set(liked[v][known:]) for v in victims])
+
+
+def attack(folder: Path, known: int, present: bool) -> tuple[int, int]:
+    """What the list of one who copied tells of the rest, and of how many items."""
+    world = copied_world(folder, known, present)
+    make_due(world.engine, ModelBudget())
+    model = model_of(world.engine)
+    hits = 0
+    for mine, rest in zip(world.known, world.rest, strict=True):
         listed = model.best(dict.fromkeys(mine, 1), len(rest)) if model else []
-        hits, asked = hits + len(rest & set(listed)), asked + len(rest)
-    engine.dispose()
-    return hits, asked
+        hits += len(rest & set(listed))
+    world.engine.dispose()
+    return hits, sum(map(len, world.rest))
 
 
 @pytest.mark.parametrize("known", [8, 12])
@@ -134,6 +148,28 @@ def test_copies_of_a_person_learn_no_more_than_of_one_who_is_not_there(tmp_path:
     here, there = (clopper_pearson(*attack(tmp_path, known, present), 0.95) for present in (True, False))
     assert here[0] <= there[1] and there[0] <= here[1]
     assert here[1] < 0.75  # of exact neighbours it was all
+
+
+def test_the_same_copies_read_exact_neighbours_unless_these_are_hardened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack has power: it finds what she likes where people speak one by one, and not where it is hardened."""
+    world = copied_world(tmp_path, 12, present=True)
+    hardened = fit(world.engine)
+    with monkeypatch.context() as plain:
+        plain.setattr(recommending, "_different", lambda signs: signs)
+        unhardened = fit(world.engine, young=0)
+    assert hardened is not None and unhardened is not None
+    shown: dict[str, tuple[int, int] | None] = dict.fromkeys(unhardened.keys, (9, 9))
+
+    def found(model: recommending.Neighbourhoods, least: int) -> list[float]:
+        pairs = zip(world.known, world.rest, strict=True)
+        lists = [(recommend(model, dict.fromkeys(mine, 1), shown, len(rest), least)[0], rest) for mine, rest in pairs]
+        return [len(rest & set(listed)) / len(rest) for listed, rest in lists]
+
+    assert min(found(unhardened, 0)) > 0.9
+    assert max(found(hardened, 5)) < 0.75
+    world.engine.dispose()
 
 
 def test_neighbours_of_a_closed_group_speak_together_and_old_enough(

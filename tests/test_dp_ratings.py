@@ -306,8 +306,7 @@ def test_scales() -> None:
     for wrong in ("", "1", "5..1", "1..5/0.3", "good,bad", "1..1000", "1,1,2", "1..inf", "nan,1"):
         with pytest.raises(RecveilError, match="scale"):
             DpRatings(epsilon=1.0, delta=1e-5, scale=wrong)
-    with pytest.raises(RecveilError, match="scale"):
-        parse("dp-ratings:epsilon=1,delta=1e-5")
+    assert parse("dp-ratings:epsilon=1,delta=1e-5") == DpRatings(epsilon=1.0, delta=1e-5, scale="type")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from recveil.data import Interactions, from_ids
 from recveil.desk.release import release
@@ -83,6 +83,7 @@ def test_recommenders_learn_from_the_release(real_data: Path, epsilon: float, kn
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_items_selected_within_the_budget_serve_nearly_as_well(real_data: Path, epsilon: float) -> None:
     listed, selected = (trained(yahoo(real_data), epsilon, items, seeds=1) for items in (CATALOGUE, None))
+    print(f"epsilon {epsilon:g}: listed {listed.round(4)}, selected {selected.round(4)}")
     assert np.all(selected >= 0.96 * listed)
 
 
@@ -120,3 +121,26 @@ def test_membership_stays_near_its_control(real_data: Path) -> None:
 
 def unit(X: sparse.csr_array) -> sparse.csr_array:
     return sparse.diags_array(1 / np.sqrt(np.maximum(X.sum(1), 1))) @ X
+
+
+def one_session_each(rows: Interactions) -> Interactions:
+    """The same streams as sessions, one of each person."""
+    session = pl.Series(np.zeros(len(rows), dtype=np.int64))
+    made = from_ids(rows.users.gather(rows.user), rows.items.gather(rows.item), time=rows.time, session=session)
+    return made.over_items(rows.items)
+
+
+def test_where_everybody_has_one_session_it_serves_as_a_release_by_user_does(real_data: Path) -> None:
+    """Recall@5 of ItemKNN and EASE, mean over 4 splits x 2 seeds, within the 95% interval of the release by user."""
+    data, found = yahoo(real_data), {"user": [], "session": []}
+    for seed in range(4):
+        train, query, result = split(data, seed)
+        mechanism = DpStreams(epsilon=4.0, delta=1e-5, k=len(np.unique(train.user)))
+        for noise in range(2):
+            for name, rows in (("user", train), ("session", one_session_each(train))):
+                X = release(rows, mechanism, seed=noise, catalogue=CATALOGUE).data.over_items(CATALOGUE).matrix(True)
+                found[name].append([recall(model(X), X, query, result) for model in (item_knn, ease)])
+    users, sessions = (np.array(found[name]) for name in ("user", "session"))
+    half = stats.t.ppf(0.975, len(users) - 1) * users.std(axis=0, ddof=1) / np.sqrt(len(users))
+    print(f"by user {users.mean(0).round(4)} +- {half.round(4)}, by session {sessions.mean(0).round(4)}")
+    assert np.all(np.abs(sessions.mean(axis=0) - users.mean(axis=0)) < half)

@@ -217,9 +217,13 @@ def test_examples_of_docstrings(name: str) -> None:
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
-    """The code blocks of README and docs in this language, each with the name of its file and its line."""
+    """The code blocks of README and docs in this language, each with the name of its file and its line.
+
+    Those of tutorials and how-to pages belong together: test_tutorials.py runs them in their order.
+    """
     found = []
-    for path in [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted((PROJECT / "docs").rglob("*.md"))]:
+    pages = [p for p in sorted((PROJECT / "docs").rglob("*.md")) if p.parent.name not in ("tutorials", "howto")]
+    for path in [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *pages]:
         text = path.read_text(encoding="utf-8")
         found += [
             (f"{path.name}:{text[: block.start()].count(chr(10)) + 2}", block[1])

@@ -13,6 +13,7 @@ from recveil.intervals import (
     clopper_pearson,
     paired_difference,
     paired_ratio,
+    paired_t,
     share,
     wilson,
 )
@@ -91,3 +92,55 @@ def test_what_cannot_be_computed_raises() -> None:
         paired_ratio(np.ones(30), np.tile([-1.0, 1.0], 15), rng)
     with pytest.raises(ValueError, match="successes"):
         wilson(11, 10)
+
+
+def test_a_small_denominator_that_is_surely_not_zero_is_divided_by() -> None:
+    rng = np.random.default_rng(8)
+    below = rng.uniform(0.3, 0.6, 200)
+    for sign in (1, -1):
+        value, low, high = paired_ratio(sign * below / 4, sign * below, rng)
+        assert value == pytest.approx(0.25) and high - low < 1e-9
+
+
+def test_students_t_is_that_of_scipy() -> None:
+    from scipy.stats import ttest_rel
+
+    rng = np.random.default_rng(9)
+    for n in (2, 3, 40):
+        a, b = rng.normal(size=(2, n)) + 0.3
+        value, p, freedom = paired_t(a, b)
+        theirs = ttest_rel(a, b)
+        assert (value, p, freedom) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue), n - 1)
+    assert paired_t([2, 3], [1, 2]) == (np.inf, 0.0, 1)
+    assert paired_t([1, 2], [2, 3]) == (-np.inf, 0.0, 1)
+    assert paired_t([1, 2], [1, 2]) == (0.0, 1.0, 1)
+    with pytest.raises(RecveilError, match="two people"):
+        paired_t([1], [2])
+
+
+def test_percentiles_are_those_of_the_resamples() -> None:
+    """Exactly: the quantiles of what is drawn, and never past the value itself."""
+    rng = np.random.default_rng(10)
+    values = rng.normal(size=40)
+    _, low, high = bootstrap_mean(values, np.random.default_rng(1), repeats=500, confidence=0.8)
+    again = values[np.random.default_rng(1).integers(0, 40, size=(500, 40))].mean(axis=1)
+    assert (low, high) == (pytest.approx(np.quantile(again, 0.1)), pytest.approx(np.quantile(again, 0.9)))
+    odd = iter([5.0, *[7.0] * 20])
+    assert bootstrap(lambda _: next(odd), [values], rng, repeats=20) == (5.0, 5.0, 7.0)
+    gaps = iter([5.0, *[np.nan] * 3, *[6.0] * 17])
+    assert bootstrap(lambda _: next(gaps), [values], rng, repeats=20) == (5.0, 5.0, 6.0)
+    none = iter([1.0, *[np.nan] * 5])
+    with pytest.raises(RecveilError, match="on every resample"):
+        bootstrap(lambda _: next(none), [values], rng, repeats=5)
+    with pytest.raises(ValueError, match="lengths"):
+        bootstrap(lambda *_: 0.0, [values, values[1:]], rng)
+    with pytest.raises(ValueError, match="lengths"):
+        paired_difference(values, values[1:], rng)
+
+
+def test_successes_may_be_off_by_rounding_alone() -> None:
+    assert wilson(10 * (1 + 5e-10), 10)[1] >= 1.0
+    assert wilson(-5e-9, 10)[0] <= 0.0
+    for wrong in (10.1, -0.1, 10 * (1 + 5e-9), -5e-8):
+        with pytest.raises(ValueError, match="successes"):
+            wilson(wrong, 10)

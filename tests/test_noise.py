@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import naive
 import numpy as np
@@ -121,6 +122,34 @@ def test_chunks_do_not_matter() -> None:
     pieces = [draw(gaussian(10**8), n, seeded(4), first) for first, n in ((0, 3), (3, 700), (703, 1), (704, 1296))]
     assert np.array_equal(whole, np.concatenate(pieces))
     assert len(draw(laplace(1), 0, seeded(4))) == 0
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("size", [40, Fraction(10**7, 3), 10**12, 2**55])
+@pytest.mark.parametrize("start", [None, 1, 700])
+def test_no_coin_of_the_kernel_has_a_gamma_above_1(kind: Any, size: Any, start: int | None) -> None:
+    """Of every bucket of the table; so the products in the kernel stay below the denominator, and that below 2**62."""
+    law = Law(kind, Fraction(size), start)
+    n = len(bounds(law, 64)[0])
+    numerator, denominator = noise._coin_of(law, n)
+    for j in (0, n // 2, n - 1):
+        y, r = (law.start or 0) + (j << law.bits), (1 << law.bits) - 1
+        above = r * (2 * y + r) if kind == "gaussian" else r
+        assert numerator * above <= denominator < 2**62
+        if r:
+            assert Fraction(numerator * above, denominator) == law.exponent(y + r) - law.exponent(y)
+
+
+def test_sizes_end_where_64_bits_do() -> None:
+    """The last law that fits, and the first that does not, by its denominator and by its reach."""
+    for kind, last in (("laplace", 2**62 - 1), ("gaussian", 2**61 - 1)):
+        assert noise._coin_of(Law(kind, Fraction(last, 2)), 3)[1] == (last if kind == "laplace" else 2 * last)
+        with pytest.raises(RecveilError, match="beyond 64-bit"):
+            noise._coin_of(Law(kind, Fraction(last + 1)), 3)
+    law = Law("gaussian", Fraction(25), 2**62 - 8)
+    assert noise._coin_of(law, 7)[1] == 1
+    with pytest.raises(RecveilError, match="beyond 64-bit"):
+        noise._coin_of(law, 8)
 
 
 def test_bad_sizes() -> None:

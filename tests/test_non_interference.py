@@ -257,5 +257,50 @@ def test_any_person(rows: list[tuple[str, str, str]], desk: Desk) -> None:
     check(desk, spec, Pair(base, [*hers[:1], *base, *hers[1:]]), "csv", "--catalogue", lists)
 
 
+@pytest.mark.parametrize("spec", PROVED)
+def test_neighbours_with_lists_that_lack_everything(spec: str, desk: Desk) -> None:
+    """Zero counts, to which noise is added: what comes of it, a release or a refusal, is the same."""
+    lists = desk.folder / "others.parquet"
+    pl.DataFrame({"item": [f"o{n}" for n in range(30)], "tag": [f"q{n}" for n in range(30)]}).write_parquet(lists)
+    desk.force(spec)
+    pairs = UNITS[unit_of(spec)](parse(spec))
+    desk.release(spec, world(parse(spec)), "csv", "--catalogue", lists)
+    check(desk, spec, together(pairs, unit_of(spec)), "csv", "--catalogue", lists)
+
+
+def test_neighbours_whose_sessions_have_the_names_of_others(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that belongs to two users is two sessions."""
+    spec = SPECS["dp-streams"][0]
+    base = [{**row, "session": f"s{n // 4}"} for n, row in enumerate(world(parse(spec)))]
+    hers = [{**row, "user": "7000", "session": f"s{n % 5}"} for n, row in enumerate(base[:40])]
+    monkeypatch.setattr("test_non_interference.columns_for", lambda *_: ["user", "session", "item", "time"])
+    lists = catalogue(desk.folder)
+    desk.force(spec)
+    assert desk.release(spec, base, "csv", "--catalogue", lists).code == 0
+    first = check(desk, spec, Pair(base, [*hers[:9], *base, *hers[9:]]), "csv", "--catalogue", lists)
+    assert first.bundle
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "itemsets"])
+@pytest.mark.parametrize("spec", [SPECS["dp-streams"][0], "mask:p=0.8"])
+def test_neighbours_with_lines_that_are_no_rows(spec: str, form: str, desk: Desk, monkeypatch: Any) -> None:
+    """Lines as they stand in a file, of a person whose id cannot be read or of one who is there."""
+    from test_lines import ODD
+
+    lists, honest, made = catalogue(desk.folder), FORMATS[form], parse(spec)
+    desk.force(spec)
+    desk.release(spec, world(made), "csv", "--catalogue", lists)
+    odd = [line.replace(b"77", b"7") for line in ODD[form] if b"78" not in line]
+    if not isinstance(made, Synthesis):
+        odd = [line for line in odd if line.startswith((b"7", b'"7"', b'{"user": 7,'))]  # who is in the file is public
+    outcomes = []
+    for more in (b"", b"\n".join(odd)):
+        monkeypatch.setitem(FORMATS, form, lambda *rows, more=more: honest(*rows) + more)
+        outcomes.append(desk.release(spec, world(made), form, "--catalogue", lists))
+    one, other = outcomes
+    assert one.code == 0 and one.bundle
+    assert (other.code, other.stdout, other.stderr, other.bundle) == (0, one.stdout, one.stderr, one.bundle)
+
+
 def test_tags_of_the_world_are_listed() -> None:
     assert {row["tag"] for row in world(parse("dp-tags:epsilon=1"))} <= set(TAGS)

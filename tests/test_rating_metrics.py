@@ -12,8 +12,8 @@ import pytest
 from recveil.data import Interactions, from_ids
 from recveil.measurement import LeftOutError, Trial
 from recveil.metrics.in_house import halves, in_house, inside, over_splits, tau
-from recveil.metrics.ratings import errors
-from recveil.metrics.skill import skill
+from recveil.metrics.skill import folded, skill
+from recveil.recommenders.likeness import ItemLikeness
 from recveil.recommenders.plain_raters import EIGHT, Biases, Factors, ResidualEase, SlopeOne, inverse
 from recveil.recommenders.rater import Average, feasible
 from recveil.recommenders.residuals import Neighbours
@@ -21,6 +21,7 @@ from recveil.report.sheets import kind, sheet
 from recveil.report.table import Entry, Report
 from recveil.splits import before_and_after
 
+FOLDED = (Biases(), SlopeOne(), ResidualEase(penalty=50.0), ItemLikeness(k=10), Factors(factors=3))
 FEW = (Average("item"), Average("user"), Biases(), ResidualEase(penalty=50.0), Factors(factors=3))
 
 
@@ -49,37 +50,51 @@ def permuted(data: Interactions) -> Interactions:
 
 def test_skill_is_what_its_formula_says() -> None:
     case = subject(permuted(subject().train))
-    found = {m.params["referee"]: m for m in skill(case, np.random.default_rng(0), FEW)}
+    found = {m.params["referee"]: m for m in skill(case, np.random.default_rng(0), FOLDED)}
     assert case.query is not None and case.result is not None
     real, release = (
-        {name: np.sqrt(np.mean(e**2)) for name, e in errors(FEW, data, case.query, case.result, 0).items()}
+        {name: np.sqrt(np.mean(e**2)) for name, e in folded(FOLDED, data, case.query, case.result).items()}
         for data in (case.train, case.released)
     )
     zero, best = real["item-average"], min(real.values())
     assert found["biases"].value == pytest.approx((zero - release["biases"]) / (zero - best))
-    assert found["own mean"].value == pytest.approx((zero - real["user-average"]) / (zero - best))
+    assert found["own mean"].value == pytest.approx((zero - real["own mean"]) / (zero - best))
     assert all(m.chance == found["own mean"].value and m.low <= m.value <= m.high for m in found.values())
     assert list(found)[1] == min(real, key=lambda name: real[name])  # the best on the real data comes first
 
 
-def test_the_real_data_have_the_best_skill_and_permuted_ratings_none() -> None:
-    same = skill(subject(), np.random.default_rng(0), FEW)
+def test_the_real_data_have_the_best_skill_and_a_release_that_teaches_nothing_has_none() -> None:
+    same = skill(subject(), np.random.default_rng(0), FOLDED)
     assert same[1].value == pytest.approx(1.0) and (same[1].low, same[1].high) == (1.0, 1.0)
-    null = {m.params["referee"]: m for m in skill(subject(permuted(subject().train)), np.random.default_rng(0), FEW)}
-    assert all(m.value < 0.5 for m in null.values()), {n: m.value for n, m in null.items()}
+    null = {m.params["referee"]: m for m in skill(subject(permuted(subject().train)), np.random.default_rng(0), FOLDED)}
+    assert all(m.value < null["own mean"].value + 0.1 for m in null.values())
+
+
+def test_people_are_judged_by_their_own_history_alone() -> None:
+    """Nothing is learnt from those who are asked about: without the others each gets the same prediction."""
+    case = subject()
+    assert case.query is not None and case.result is not None
+    for rater in FOLDED:
+        model = rater.fit(case.train, 0)
+        some = case.query.take(case.query.user < 5)
+        result = case.result.take(case.result.user < 5)
+        alone, all_of_them = (model.among(history).predict(result.user, result.item) for history in (some, case.query))
+        assert np.allclose(alone, all_of_them), rater.name
+        error = all_of_them - np.asarray(result.rating)
+        assert np.sqrt(np.mean(error**2)) < np.std(np.asarray(result.rating))
 
 
 def test_skill_says_why_it_is_undefined() -> None:
     case = subject()
     noise = permuted(tastes())
     train = noise.take_users(np.arange(240)).compact().over_items(noise.items)
-    query, result = before_and_after(noise.take_users(np.arange(240, 300)).compact().over_items(noise.items),
-                                     np.random.default_rng(0))  # fmt: skip
+    held = noise.take_users(np.arange(240, 300)).compact().over_items(noise.items)
+    query, result = before_and_after(held, np.random.default_rng(0))
     flat = replace(case, train=train, released=train, query=query, result=result)
     with pytest.raises(LeftOutError, match="skill is undefined"):
-        skill(flat, np.random.default_rng(0), (Average("item"), ResidualEase()))
+        skill(flat, np.random.default_rng(0), (ResidualEase(),))
     with pytest.raises(LeftOutError, match="release has no ratings"):
-        skill(replace(case, released=replace(case.released, rating=None)), np.random.default_rng(0), FEW)
+        skill(replace(case, released=replace(case.released, rating=None)), np.random.default_rng(0), FOLDED)
 
 
 def test_the_order_inside_is_kept_by_a_copy_and_not_by_noise() -> None:
@@ -160,6 +175,23 @@ def test_factors_solve_every_regression() -> None:
         assert np.allclose(made.users[u], expected)
 
 
+def test_likeness_of_items_is_their_shrunk_correlation() -> None:
+    data = tastes(50)
+    made = ItemLikeness(k=3, shrinkage=7.0).fit(data, 0)
+    E = made.base.left.toarray()
+    there = data.matrix(binary=True).toarray() > 0
+    both = there[:, 3] & there[:, 11]
+    plain = (E[both, 3] @ E[both, 11]) / np.sqrt((E[both, 3] @ E[both, 3]) * (E[both, 11] @ E[both, 11]))
+    assert made.alike[3, 11] == pytest.approx(max(plain * both.sum() / (both.sum() + 7.0), 0.0))
+    user = 4
+    hers = np.flatnonzero(there[user])
+    near = sorted(hers, key=lambda j: -made.alike[0, j])[:3]
+    weight = made.alike[0, near]
+    lean = float(weight @ E[user, near] / (weight.sum() + 0.5))
+    asked = made.predict(np.array([user]), np.array([0]))[0]
+    assert asked == pytest.approx(made.base.guess(np.array([user]), np.array([0]), lean)[0])
+
+
 def test_residual_ease_is_its_closed_form() -> None:
     data = tastes(50)
     made = ResidualEase(penalty=20.0).fit(data, 0)
@@ -197,7 +229,7 @@ def test_one_table_of_the_report_has_skill_floor_and_order() -> None:
     from recveil.report.html import html
 
     case = subject()
-    numbers = [*skill(case, np.random.default_rng(0), FEW), *in_house(case, np.random.default_rng(0), FEW, splits=2)]
+    numbers = [*skill(case, np.random.default_rng(0), FOLDED), *in_house(case, np.random.default_rng(0), FEW, splits=2)]
     numbers = [replace(m, mechanism="pseudonymise") for m in numbers]
     assert {kind(m) for m in numbers} == {"ratings"}
     entry = Entry("pseudonymise", nothing("nothing"), "done", 10, 5)

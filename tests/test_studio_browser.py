@@ -48,7 +48,7 @@ def test_a_person_looks_clicks_returns_and_leaves(visit: Visit) -> None:
     visit.open()
     assert visit.clicks() == [f"You dislike {STRANGE}Deleterious", "You like CrowdSafe"]
     assert visit.numbers()[0] == "2"
-    assert page.locator("svg.disclosure").get_attribute("aria-label").startswith("disclosure over your 2 clicks: from ")
+    assert page.locator("svg.disclosure").get_attribute("aria-label").startswith("Disclosure over your 2 clicks: from ")
     assert page.locator("#steps tr").count() == 3
 
     with page.expect_download() as download:

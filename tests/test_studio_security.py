@@ -163,7 +163,7 @@ def test_limits_remember_a_bounded_number_of_callers() -> None:
     limit = RateLimit(rate=1.0, burst=1)
     for caller in range(REMEMBERED + 10):
         limit.spend(caller)
-    assert len(limit._callers) == REMEMBERED
+    assert len(limit._paid) == REMEMBERED
     with pytest.raises(Problem):
         limit.spend(REMEMBERED + 9)
 

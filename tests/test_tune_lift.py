@@ -32,7 +32,7 @@ def quiet(done: int, of: int) -> None:
 def curve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lift as a known function of epsilon, read off the release that is measured."""
 
-    def made(_: Interactions, mechanism: Any, seed: int) -> Any:  # noqa: ARG001
+    def made(_: Interactions, mechanism: Any, seed: int, catalogue: Any) -> Any:  # noqa: ARG001
         if mechanism.epsilon < 0.4:
             raise RecveilError("only 3 items stand out of the noise")
         return mechanism

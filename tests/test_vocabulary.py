@@ -48,6 +48,7 @@ def test_ids_above_the_threshold_are_kept_and_empty_ones_never() -> None:
     assert set(few.codes) > set(np.flatnonzero(counts == 1200))
     assert len(few.codes) == 60
     assert np.array_equal(few.values, found.values[np.isin(found.codes, few.codes)])
+    assert (found.cut, few.cut) == (500, np.sort(found.values)[-61])  # the largest that was left out
     low = select("items", np.zeros(10**5, dtype=np.int64), gaussian(100), 0, 1000, seeded(1))
     assert len(low.codes) == 0
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from recveil.desk.measure import Findings, measure_release
     from recveil.desk.release import Release
     from recveil.errors import RecveilError
-    from recveil.face.functions import assess, attack, audit, compare, measure, read, recommend, release, tune
+    from recveil.face.functions import assess, attack, compare, measure, read, release
+    from recveil.face.judging import audit, recommend, tune
+    from recveil.face.ratings import predict
     from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
     from recveil.measurement import Measurement, Trial, trial
@@ -43,17 +45,9 @@ _ROOMS = {
     "desk.measure": ("Findings", "measure_release"),
     "desk.release": ("Release",),
     "errors": ("RecveilError",),
-    "face.functions": (
-        "assess",
-        "attack",
-        "audit",
-        "compare",
-        "measure",
-        "read",
-        "recommend",
-        "release",
-        "tune",
-    ),
+    "face.functions": ("assess", "attack", "compare", "measure", "read", "release"),
+    "face.judging": ("audit", "recommend", "tune"),
+    "face.ratings": ("predict",),
     "formats": ("deduplicate", "from_csr", "from_frame", "write"),
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
@@ -94,6 +88,7 @@ __all__ = [
     "measure",
     "measure_release",
     "parse",
+    "predict",
     "read",
     "recommend",
     "release",

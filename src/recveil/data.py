@@ -43,6 +43,7 @@ class Interactions:
     unit: Literal["user", "session"] = "user"
     untyped: frozenset[str] = frozenset()  # roles of ids whose type nobody declared: what is published settles it
     session: NDArray[np.uint64] | None = None  # keys that tell the sessions of one user apart
+    levels: tuple[float, ...] | None = None  # of ratings, where the type of their column declares them
 
     def __post_init__(self) -> None:
         for name in ("user", "item", "rating", "time", "tag", "session"):
@@ -316,7 +317,9 @@ def concat(parts: Sequence[Interactions]) -> Interactions:
     time = np.concatenate([p.time for p in parts if p.time is not None]) if timed else None
     apart = [p.session for p in parts if p.session is not None]
     session = np.concatenate(apart) if len(apart) == len(parts) else None
-    return Interactions(user, item, users, items, rating, time, tag, tags, first.unit, first.untyped, session)
+    return Interactions(
+        user, item, users, items, rating, time, tag, tags, first.unit, first.untyped, session, first.levels
+    )
 
 
 def _used(codes: Codes, ids: pl.Series) -> tuple[Codes, pl.Series]:

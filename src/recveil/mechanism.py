@@ -64,6 +64,7 @@ class Public:
     lists: tuple[str, ...] = ()  # what else was: tags, users
     users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
     untyped: frozenset[str] = frozenset()  # of ids read from text: those that are published settle their type
+    features: pl.DataFrame | None = None  # public ones of items: the column item, and others of 0 and 1
     sessions: bool = False  # whether streams are sessions, of which the unit of privacy has all
 
 
@@ -75,6 +76,7 @@ class Mechanism(ABC):
     needs: ClassVar[tuple[str, ...]] = ()  # columns without which it cannot work: rating, time, tag
     kinds: ClassVar[tuple[Kind, ...]] = ()  # what it is made for, where that is narrower than what it can run on
     reads_sessions: ClassVar[bool] = False  # whether sessions of a person are streams; if not, they are one
+    reads_features: ClassVar[bool] = False  # whether public features of items are of use to it
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
     first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them
@@ -93,6 +95,10 @@ class Mechanism(ABC):
     @abstractmethod
     def card(self) -> str:
         """In plain words for the bundle's README: what was done, and what an attacker still learns."""
+
+    def told(self, data: Interactions) -> Mechanism:
+        """Itself with the parameters that the types of columns declare; no row is looked at."""
+        return self
 
     def check_fit(self, data: Interactions) -> None:
         """Raise a clear error where the data lack what the mechanism needs."""
@@ -165,6 +171,7 @@ class Drawn:
     rows: Interactions
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     origin: pl.Series | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)  # for the manifest and the owner, told by statistics alone
 
 
 class Synthesis(Mechanism):

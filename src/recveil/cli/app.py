@@ -24,11 +24,13 @@ from recveil.cli.keys import keys
 from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
 from recveil.cli.mechanisms import mechanisms
+from recveil.cli.predict import predict
 from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
 from recveil.cli.serve import VARIABLES, serve
+from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, not_installed
@@ -56,6 +58,7 @@ for command in (
     inspect,
     measure,
     mechanisms,
+    predict,
     recommend,
     release,
     reproduce,
@@ -68,6 +71,7 @@ app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(store, name="store")
 
 
 def _version(wanted: bool) -> None:

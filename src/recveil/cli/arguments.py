@@ -36,6 +36,10 @@ Master = Annotated[
 OutsideBudget = Annotated[
     bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
 ]
+CatalogueFile = Annotated[
+    str | None,
+    typer.Option("--catalogue", metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user."),
+]
 Owner = Annotated[
     str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
 ]

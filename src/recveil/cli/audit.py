@@ -55,6 +55,12 @@ def audit(
         lines.append(f"less noise than stated: {', '.join(record['short_of_noise'])}")
     if record["excess"] > 0:
         lines.append(f"a canary moves the tables {record['excess']:.1%} farther than the guarantee reckons with")
+    if chosen := record.get("selection"):
+        what = f"selection of {' and '.join(chosen['columns'])} where no list is given"
+        shares = ", ".join(f"{share:.3f}" for name, share in chosen["noise"].items() if "cells with" not in name)
+        lines.append(
+            f"{what}: {chosen['verdict']}; epsilon is at least {chosen['lower']:.3f}; noise seen {shares or 'none'}"
+        )
     answer(record, [*lines, f"verdict: {record['verdict']}"], as_json)
     if record["verdict"] == "broken":
         raise typer.Exit(3)

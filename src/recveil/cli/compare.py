@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, FoldTags, Json, Seed, answer, names, say, terminal
+from recveil.cli.arguments import (
+    CatalogueFile,
+    Columns,
+    Data,
+    Duplicates,
+    FoldTags,
+    Json,
+    Seed,
+    answer,
+    names,
+    say,
+    terminal,
+)
 
 
 def compare(
@@ -31,6 +43,7 @@ def compare(
     shadows: Annotated[
         int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
     ] = None,
+    catalogue: CatalogueFile = None,
     attributes: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
@@ -64,6 +77,7 @@ def compare(
         (*with_, *map(Path, releases or ())),
         Design(seed or 0, holdout, splits, quick, names(only), shadows),
         Cache(None) if no_cache else user_cache(),
+        catalogue,
         attributes,
     )
     with terminal() as progress:

@@ -20,13 +20,14 @@ def inspect(
 
     Example: recveil inspect ratings.csv
     """
-    from recveil.desk.inspect import columns_of
+    from recveil.desk.inspect import columns_of, warnings_of
     from recveil.desk.inspect import inspect as look
     from recveil.desk.next_steps import next_steps
 
     rows = read_data(data, columns, types)
     found = look(rows)
     found["columns"] = columns_of(data, columns)
+    found["warnings"] = warnings_of(data)
     found["next"] = next_steps(data, rows, columns)
     answer(found, _lines(found), as_json)
 
@@ -50,6 +51,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines.append(f"what a release protects: {found['protects']}")
     if found["columns"]:
         lines += ["", *_columns(found["columns"])]
+    lines += [f"warning: {line}" for line in found["warnings"]]
     return [*lines, "", "next:", *(f"    {command}" for command in found["next"])]
 
 

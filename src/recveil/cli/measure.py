@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
+    CatalogueFile,
     Columns,
     Data,
     EngineName,
@@ -58,6 +59,7 @@ def measure(
         str | None,
         typer.Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
     ] = None,
+    catalogue: CatalogueFile = None,
     seconds: Annotated[float, typer.Option(help="That COMMAND may take for one release.")] = 600.0,
     also: Annotated[
         str | None, typer.Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
@@ -110,7 +112,7 @@ def measure(
         ratings=ratings,
         seed=seed,
         engine=Engine(engine, master),
-        equipment=Equipment(shadows, command, seconds, also, also_map, attributes),
+        equipment=Equipment(shadows, command, seconds, also, also_map, attributes, catalogue),
     )
     with terminal() as progress:
         found = run_measure(request, progress)

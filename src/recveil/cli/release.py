@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
+    CatalogueFile,
     Columns,
     Data,
     Duplicates,
@@ -40,8 +41,9 @@ def release(
     holdout_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user.")
+    catalogue: CatalogueFile = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Public features of items, for dp-ratings: item, genres, year.")
     ] = None,
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
@@ -91,6 +93,7 @@ def release(
         holdout=holdout,
         holdout_file=holdout_file,
         catalogue=catalogue,
+        features=features,
         attributes=attributes,
         keep_map=keep_map,
         keep_statistics=keep_statistics,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 import sys
@@ -86,6 +85,7 @@ def serve(
     admin_token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve together, on PostgreSQL.")] = 1,
     log: Annotated[str, typer.Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
     config: Annotated[  # noqa: ARG001
         str | None,
@@ -103,14 +103,10 @@ def serve(
 
     Example: recveil serve ratings.csv --like 3 --titles movies.csv --database postgresql://studio@localhost/studio
     """
-    import uvicorn
-
-    from recveil.web.advisor.app import create_app
-    from recveil.web.advisor.connections import bounded, room
     from recveil.web.advisor.identity import digest
     from recveil.web.advisor.item_model import ModelBudget
-    from recveil.web.advisor.logs import to_standard_error
     from recveil.web.advisor.noisy_counters import Budget
+    from recveil.web.advisor.running import Serving, check_workers, serve_many, server_of
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
 
@@ -121,6 +117,7 @@ def serve(
     with _listen(host, port) as listening:
         engine = open_store(database)
         try:
+            check_workers(workers, engine)
             if not trust_clock:
                 check_clock(engine)
             _fill(engine, data, columns, duplicates, like, titles)
@@ -137,27 +134,19 @@ def serve(
                 sites=(host.lower(), *(name.strip().lower() for name in site.split(",") if name.strip())),
             )
             studio = open_studio(engine, settings)
-            to_standard_error(log == "json")
-            serving = uvicorn.Config(
-                create_app(studio),
-                log_config=None,
-                access_log=False,  # it would name items; ours does not
-                http=bounded(trusted, room()),
-                ws="none",
-                proxy_headers=bool(trusted),
-                forwarded_allow_ips=trusted or None,
-                server_header=False,
-                timeout_graceful_shutdown=5,
-            )
-            gc.collect()
-            gc.freeze()  # what was loaded stays: looking through it again would hold everyone up for 0.1 s
+            serving = Serving(database, settings, trusted, log == "json")
+            server = server_of(studio, serving) if workers == 1 else None
             listening.listen(1024)  # from now on nobody is turned away
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
             shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
             lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
             answer(shown, lines, as_json)
             sys.stdout.flush()
-            uvicorn.Server(serving).run(sockets=[listening])
+            if server is not None:
+                server.run(sockets=[listening])
+            else:
+                engine.dispose()
+                serve_many(serving, listening, workers)
         finally:
             engine.dispose()
 

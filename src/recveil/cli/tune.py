@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, Json, Seed, answer, say, terminal
+from recveil.cli.arguments import CatalogueFile, Columns, Data, Duplicates, Json, Seed, answer, say, terminal
 from recveil.errors import RecveilError
 
 _FIGURES = (".html", ".svg", ".png")
@@ -29,6 +29,7 @@ def tune(
     on_data: Annotated[
         bool, typer.Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
     ] = False,
+    catalogue: CatalogueFile = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
     columns: Columns = None,
     duplicates: Duplicates = "last",
@@ -44,7 +45,8 @@ def tune(
     from recveil.desk.inputs import Input
     from recveil.desk.tune import TuneRequest, run_tune
 
-    request = TuneRequest(Input(data, columns, duplicates), with_, keep, people, items, on_data, seed, count, ledger)
+    rows = Input(data, columns, duplicates)
+    request = TuneRequest(rows, with_, keep, people, items, on_data, seed, catalogue, count, ledger)
     with terminal(lines=True) as progress:
         found = run_tune(request, progress)
     if figure:

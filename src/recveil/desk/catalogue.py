@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import polars as pl
 
 from recveil.data import Interactions
+from recveil.desk.features import as_features
 from recveil.errors import RecveilError
-from recveil.ids import narrow, plain, ranked
+from recveil.ids import narrow, places, plain, ranked
 from recveil.views.triples import beyond
 
 _LISTS = ("item", "tag", "user")
@@ -27,10 +29,18 @@ class Catalogue:
     items: pl.Series | None = None
     tags: pl.Series | None = None
     users: pl.Series | None = None
+    features: pl.DataFrame | None = None  # of items: the column item, and others of 0 and 1
 
     def lists(self) -> tuple[str, ...]:
         """Which lists were given beside that of items."""
         return tuple(name for name in ("tags", "users") if getattr(self, name) is not None)
+
+    def digest(self) -> str:
+        """A name of these lists, for a cache."""
+        hashed = blake2b(digest_size=16)
+        for ids in (self.items, self.tags, self.users):
+            hashed.update(repr(None if ids is None else listed(ids).to_list()).encode())
+        return hashed.hexdigest()
 
     def over(self, data: Interactions, users: bool = False, outside: bool = False) -> Interactions:
         """The rows whose items and tags (users) stand in the lists, coded over all of them, in the types of the lists.
@@ -77,11 +87,26 @@ def read_catalogue(path: str | Path) -> Catalogue:
     for ids in lists.values():
         if not len(ids):
             raise RecveilError(f"{path}: the catalogue is empty")
-    return Catalogue(**lists)
+    return Catalogue(lists.get("items"), lists.get("tags"), lists.get("users"))
 
 
-def as_catalogue(given: Any) -> Catalogue | None:
-    """A catalogue given as itself, as a list of item ids, or as a file."""
+def shared(given: Any, data: Interactions) -> Catalogue | None:
+    """A catalogue for what an owner measures on the data; raises where it has nothing in common with them.
+
+    A release may not say so: there a list that lacks everything makes zero counts.
+    """
+    found = as_catalogue(given)
+    for role in _LISTS if found is not None else ():
+        ids, seen = getattr(found, f"{role}s"), getattr(data, f"{role}s")
+        if ids is not None and seen is not None and not (places(seen, listed(ids)) >= 0).any():
+            raise RecveilError(f"none of the {role}s of the data stands in the catalogue: it belongs to other data")
+    return found
+
+
+def as_catalogue(given: Any, features: Any = None) -> Catalogue | None:
+    """A catalogue given as itself, as a list of item ids, or as a file; perhaps with features of items."""
+    if features is not None:
+        return replace(as_catalogue(given) or Catalogue(), features=as_features(features))
     if given is None or isinstance(given, Catalogue):
         return given
     if isinstance(given, str | PathLike):

@@ -17,6 +17,7 @@ from recveil.data import Interactions, concat
 from recveil.desk.advice import advise
 from recveil.desk.cache import Cache, digest, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
+from recveil.desk.catalogue import Catalogue, shared
 from recveil.desk.criteria import attackers
 from recveil.desk.design import AGREEMENT, Design, Split, measures, split
 from recveil.desk.estimate import estimate
@@ -42,6 +43,7 @@ Step = Callable[[str], None]  # told what has just been done
 class CompareRequest:
     """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing.
 
+    `catalogue`: public lists of ids over which the mechanisms release, as a Catalogue or as a file.
     `attributes`: a table of what people are, which attackers try to infer, and blur to hide.
     """
 
@@ -49,6 +51,7 @@ class CompareRequest:
     candidates: tuple[Any, ...]
     design: Design = field(default_factory=Design)
     cache: Cache = field(default_factory=lambda: Cache(None))
+    catalogue: Any = None
     attributes: str | pl.DataFrame | None = None
 
 
@@ -73,6 +76,7 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
         step=lambda _: tick(1),
         source=name,
         words=Words(*words) if words else None,
+        catalogue=request.catalogue,
         people=people,
     )
 
@@ -86,15 +90,17 @@ def compare(
     step: Step = lambda done: None,  # noqa: ARG005
     source: str = "data",
     words: Words | None = None,
+    catalogue: Any = None,
     people: pl.DataFrame | None = None,
 ) -> Report:
     """A Report on the candidates. What `cache` knows of these data and this design is not done again."""
-    wanted = candidates(data, given, people)
+    wanted, lists = candidates(data, given, people), shared(catalogue, data)
     chosen = measures(design, people is not None)
     splits = [split(data, design.holdout, [design.seed, number]) for number in range(design.splits)]
-    key = (fingerprint(data), design.seed, design.holdout, design.quick, _print(people))
+    public = () if lists is None else (lists.digest(),)
+    key = (fingerprint(data), design.seed, design.holdout, design.quick, _print(people), *public)
     jobs, results, refused = _done(
-        [_job(one, data, splits, design, cache, key, people) for one in wanted], chosen, step
+        [_job(one, data, splits, design, cache, key, people, lists) for one in wanted], chosen, step
     )
     found = [m for numbers, _ in results for m in numbers]
     undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
@@ -158,11 +164,12 @@ def _job(
     cache: Cache,
     key: tuple[object, ...],
     people: pl.DataFrame | None,
+    lists: Catalogue | None,
 ) -> _Job:
     if isinstance(one, Elsewhere):
         return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), people, data)
     ours = type(one).__module__.startswith("recveil.")  # the cache is not told when another's program changes
-    return _Released(one, splits, design, cache if ours else Cache(None), key, people)
+    return _Released(one, splits, design, cache if ours else Cache(None), key, people, lists)
 
 
 @dataclass(frozen=True)
@@ -235,12 +242,18 @@ class _Job:
         return {"measurements": [m.record() for m in found], "why": why}
 
 
+@dataclass(frozen=True)
 class _Released(_Job):
-    """A mechanism, which is shown the people who are not held out."""
+    """A mechanism, which is shown the people who are not held out, and public lists."""
+
+    lists: Catalogue | None
+
+    def released(self, people: Interactions) -> Release:
+        return release(people, self.candidate, seed=self.design.seed, catalogue=self.lists)
 
     @cached_property
     def made(self) -> Release:
-        return release(self.splits[0].train, self.candidate, seed=self.design.seed)
+        return self.released(self.splits[0].train)
 
     @cached_property
     def first(self) -> Trial:
@@ -249,12 +262,11 @@ class _Released(_Job):
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])
         how = Halves(self.design.shadowed, seed=self.design.seed, promise=self.made.guarantee)
-        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody), how),))
+        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody, self.lists), how),))
 
     @cached_property
     def trials(self) -> list[Trial]:
-        others = [(s, release(s.train, self.candidate, seed=self.design.seed)) for s in self.splits[1:]]
-        return [self.first, *(s.trial(made) for s, made in others)]
+        return [self.first, *(s.trial(self.released(s.train)) for s in self.splits[1:])]
 
     def facts(self) -> Entry:
         drawn = self.made.published is not None and self.made.id_map is None

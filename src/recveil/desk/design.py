@@ -80,7 +80,7 @@ def measures(design: Design, attributes: bool = False) -> dict[str, Measure]:
         raters = tuple(RATERS[name] for name in QUICK_RATERS)
         few: dict[str, dict[str, Any]] = {
             **{name: {"referees": rankers} for name in ("lift", "ranking", "exposure", "damage")},
-            **{name: {"raters": raters} for name in ("ratings", "skill")},
+            "ratings": {"raters": raters},
             AGREEMENT: {"rankers": rankers, "raters": raters},
         }
         known = {name: partial(m, **few[name]) if name in few else m for name, m in known.items()}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, concat
+from recveil.desk.catalogue import shared
 from recveil.desk.command import SECONDS, command_maker
 from recveil.desk.people import informed, labelled, read_people
 from recveil.desk.shadows import Halves, Maker, maker, of_bundle, of_halves
@@ -23,7 +25,8 @@ from recveil.mechanisms.spec import parse
 @dataclass(frozen=True)
 class Equipment:
     """shadows: how many releases of halves to learn from; 0: none. command: a tool that makes releases, where no
-    mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people."""
+    mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people.
+    catalogue: the public lists over which the release was made, for its shadows."""
 
     shadows: int = 0
     command: str | None = None
@@ -31,6 +34,7 @@ class Equipment:
     also: str | None = None
     also_map: str | None = None
     attributes: str | pl.DataFrame | None = None
+    catalogue: Any = None
 
 
 NO_EQUIPMENT = Equipment()
@@ -46,6 +50,8 @@ class Origin:
 
 def brought(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> Trial:
     """The trial with everything that the equipment adds to it."""
+    if equipment.catalogue is not None and (not equipment.shadows or equipment.command is not None):
+        raise RecveilError("a catalogue is for the shadows of a mechanism: say how many, such as --shadows 32")
     if equipment.attributes is not None:
         subject = replace(subject, attributes=labelled(subject, read_people(equipment.attributes)))
     if equipment.also is not None:
@@ -79,7 +85,7 @@ def _maker(equipment: Equipment, origin: Origin, people: Interactions) -> Maker:
     mechanism = parse(origin.spec)
     if isinstance(mechanism, Blur):
         mechanism = informed(mechanism, equipment.attributes)
-    return maker(mechanism, people)
+    return maker(mechanism, people, shared(equipment.catalogue, people))
 
 
 def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:

@@ -61,8 +61,11 @@ class Input:
 
         return folded(rows)
 
-    def table(self, spark: Any, duplicates: str | None = None) -> Table:
-        """The same as a table of a cluster, which reads what has a name; `duplicates` in place of its own rule."""
+    def table(self, spark: Any, duplicates: str | None = None, items: Any = None) -> Table:
+        """The same as a table of a cluster, which reads what has a name; `duplicates` in place of its own rule.
+
+        `items`: a public list of them, beside which no other one is looked at.
+        """
         from recveil.spark.reading import read_table
 
         if not isinstance(self.source, str):
@@ -77,7 +80,7 @@ class Input:
         types = self.types
         if types is not None and not isinstance(types, str):
             types = ",".join(f"{role}={kind}" for role, kind in types.items())
-        return read_table(spark, self.source, columns, duplicates or self.duplicates, types, self.broken)
+        return read_table(spark, self.source, columns, duplicates or self.duplicates, types, self.broken, items)
 
     def _read(self) -> Interactions:
         source, columns = self.source, self.columns

@@ -145,6 +145,8 @@ def list_maker(published: Published, items: Any, n: int) -> tuple[Callable[[Inte
 
 def _published(data: Interactions, mechanism: Synthesis, wish: Wish, progress: Progress) -> Published:
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
+    mechanism.check_fit(data)
+    mechanism = cast(Synthesis, mechanism.told(data))
     data = data.compact()
     if wish.catalogue:
         data = read_catalogue(wish.catalogue).over(data)

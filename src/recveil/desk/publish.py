@@ -15,8 +15,9 @@ from typing import Any
 from recveil.desk import ledger as book
 from recveil.desk.bundle import check_writable, save, save_map
 from recveil.desk.cache import fingerprint
-from recveil.desk.catalogue import read_catalogue
+from recveil.desk.catalogue import Catalogue, read_catalogue
 from recveil.desk.engine import LOCAL, Engine
+from recveil.desk.features import read_features
 from recveil.desk.inputs import Input
 from recveil.desk.people import informed
 from recveil.desk.places import check_vacant, whole
@@ -31,6 +32,7 @@ from recveil.randomness import source
 from recveil.splits import hold_out
 
 FORMATS = ("parquet", "csv", "inter", "itemsets")
+FEW = "few people"  # the note of a mechanism that a promise this strong leaves little to learn
 TIMES = ("auto", "drop", "order", "keep")
 
 
@@ -51,6 +53,7 @@ class ReleaseRequest:
     holdout: float = 0.0
     holdout_file: str | None = None
     catalogue: str | None = None
+    features: str | None = None
     attributes: str | None = None
     keep_map: str | None = None
     keep_statistics: str | None = None
@@ -136,6 +139,11 @@ def _check_keeping(request: ReleaseRequest, mechanism: Mechanism) -> None:
     """Raise where a file is asked for that this mechanism does not make."""
     if request.keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if request.data.duplicates == "error" and is_proved(mechanism):
+        raise RecveilError(
+            "--duplicates error would refuse by what stands in the data, and a release with a proof may not: take "
+            "last, first or all; recveil inspect says how many rows are repeated"
+        )
     if request.keep_statistics and not isinstance(mechanism, Synthesis):
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
 
@@ -192,9 +200,10 @@ def _on_spark(request: ReleaseRequest, mechanism: Mechanism) -> Any:
         if request.holdout and not request.force:
             check_vacant(place(spark, str(request.holdout_file)))
         broken: Any = "drop" if is_proved(mechanism) else "refuse"
-        rows = replace(request.data, broken=broken).table(spark)
+        lists = _lists(request)
+        rows = replace(request.data, broken=broken).table(spark, items=lists.items if lists else None)
         seen = table_fingerprint(rows) if request.ledger else None
-        wishes = {"seed": request.seed, "time": request.time, "catalogue": _lists(request), "force": request.force}
+        wishes = {"seed": request.seed, "time": request.time, "catalogue": lists, "force": request.force}
         wishes |= {"enter": _enter(request, lambda: seen), "keep_map": bool(request.keep_map)}
         wishes |= {"licence": request.licence, "sign": request.key}
         if not request.holdout:
@@ -214,7 +223,8 @@ def _publication(request: ReleaseRequest) -> dict[str, Any]:
 
 
 def _lists(request: ReleaseRequest) -> Any:
-    return read_catalogue(request.catalogue) if request.catalogue else None
+    given = read_catalogue(request.catalogue) if request.catalogue else Catalogue()
+    return replace(given, features=read_features(request.features)) if request.features else given
 
 
 def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
@@ -224,7 +234,7 @@ def _enter(request: ReleaseRequest, note: Callable[[], str | None]) -> Any:
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
     """Lines for the owner: none of them counts anything in the data."""
-    lines = []
+    lines = [f"warning: {manifest['notes'][FEW]}"] if FEW in manifest["notes"] else []
     if request.holdout and not drawn_again:
         where = f"{request.holdout_file}, which is not for publication"
         lines.append(f"{request.holdout:.0%} of the people were kept out, in {where}")

@@ -32,6 +32,7 @@ def save_statistics(published: Published, path: str | Path) -> None:
         "untyped": sorted(public.untyped),
         "sessions": public.sessions,
         "items": public.items.to_list(),
+        "features": None if public.features is None else public.features.to_dict(as_series=False),
         "tags": None if public.tags is None else public.tags.to_list(),
         "seeded": published.seeded,
         "spent": spent(published),
@@ -75,6 +76,7 @@ def load_statistics(path: str | Path) -> Published:
             header["catalogue"],
             tuple(header.get("lists", ())),
             untyped=frozenset(header.get("untyped", ())),
+            features=pl.DataFrame(header["features"]) if header.get("features") else None,
             sessions=bool(header.get("sessions", False)),
         )
         return Published(mechanism, public, tuple(rounds), bool(header["seeded"]))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.desk import local
 from recveil.desk.catalogue import Catalogue
+from recveil.desk.features import check_features
 from recveil.dp.vocabulary import Selected
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
@@ -93,6 +94,7 @@ def release(
     `everyone`: all of data.users are in the data, as read from a file, also who has no row.
     """
     check_fit(mechanism, data, time)
+    mechanism = mechanism.told(data)
     if not mechanism.reads_sessions:
         data = replace(data, session=None)
     chance = source(seed)
@@ -102,12 +104,13 @@ def release(
         data = replace(data, user=people[0], users=people[1])
     del people
     given = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
+    check_features(mechanism, given.features)
     knows_users = isinstance(mechanism, Synthesis) and mechanism.knows_users
     data = given.over(data, knows_users, isinstance(mechanism, Masking) and mechanism.answers_all)
     public = Public(
         data.kind, data.unit, data.items, None if data.tags is None else data.tags.drop_nulls(),
         given.items is not None, given.lists(), data.users if knows_users else None, data.untyped,
-        data.session is not None,
+        given.features, data.session is not None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         return drawn(publish(data.canonical(), mechanism, public, chance, tick, enter=enter), chance, time)
@@ -177,7 +180,7 @@ def drawn(published: Published, chance: Source, time: Time) -> Release:
     rows, tokens = _tokens(drawn.rows, drawn.origin, chance.derive("tokens"))
     seeded = published.seeded or chance.seeded
     id_map = None if drawn.origin is None else pl.DataFrame({"original": drawn.origin, "released": tokens})
-    made = _finish(rows, mechanism, published.public, seeded, time, {}, id_map)
+    made = _finish(rows, mechanism, published.public, seeded, time, drawn.notes, id_map)
     tables: Mapping[str, pl.DataFrame] = {
         name: table.with_columns(user=tokens.gather(table["user"])).sort("user") if "user" in table.columns else table
         for name, table in drawn.tables.items()

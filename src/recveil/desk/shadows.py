@@ -9,7 +9,7 @@ not in it: as many of those who are in are asked about, and all others are in ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -48,13 +48,20 @@ class Halves:
         return None if self.promise is None else ceiling(self.promise)
 
 
-def maker(mechanism: Mechanism, data: Interactions) -> Maker:
-    """A mechanism as something that makes releases of parts of the data.
+def maker(mechanism: Mechanism, data: Interactions, lists: Catalogue | None = None) -> Maker:
+    """A mechanism as something that makes releases of parts of the data, over public lists where some are given.
 
     A synthesis takes the lists of ids to be public, so it gets those of all the data: what a half lacks would tell.
     """
-    users = data.users if isinstance(mechanism, Synthesis) and mechanism.knows_users else None
-    lists = Catalogue(data.items, data.tags, users) if isinstance(mechanism, Synthesis) else None
+    if isinstance(mechanism, Synthesis):
+        given = lists or Catalogue()
+        users = data.users if mechanism.knows_users else None
+        lists = replace(
+            given,
+            items=data.items if given.items is None else given.items,
+            tags=data.tags if given.tags is None else given.tags,
+            users=users if given.users is None else given.users,
+        )
     return lambda people, seed: release(people, mechanism, seed=seed, catalogue=lists).data
 
 

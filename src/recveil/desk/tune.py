@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from recveil.data import Interactions
 from recveil.desk import ledger as book
+from recveil.desk.catalogue import Catalogue, as_catalogue, shared
 from recveil.desk.inputs import SAMPLE, Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.dp.noise import draw, laplace
@@ -37,7 +39,8 @@ class TuneRequest:
 
     `count`: count the people for that twin with noise of this epsilon, which is entered in `ledger` if one is named.
     `keep`: a bound such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data themselves,
-    although the mechanism makes a promise.
+    although the mechanism makes a promise. `catalogue`: public lists over which is released; a twin has as many items
+    as the list, and its own are then taken to be public.
     """
 
     data: Input
@@ -47,6 +50,7 @@ class TuneRequest:
     items: int | None = None
     on_data: bool = False
     seed: int | None = None
+    catalogue: Any = None
     count: float | None = None
     ledger: str | None = None
 
@@ -69,13 +73,17 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     if limit is None and name not in TUNERS:
         raise RecveilError(f"{name} is tuned to what must still work: give a bound, such as --keep 'lift>=0.7'")
     rows, where = _measured_on(request, name, progress)
+    lists = (
+        Catalogue(rows.items) if where == TWIN and request.catalogue is not None else shared(request.catalogue, rows)
+    )
 
     def show(done: int, of: int) -> None:
         progress.step(f"tune {name}", done, of)
 
     if limit is not None:
-        found = tune_lift(rows, request.spec, limit, request.seed, show)
+        found = tune_lift(rows, request.spec, limit, request.seed, show, lists)
         return Tuned(found.spec, (*found.lines, where), {**found.found, "measured_on": where}, found.chart)
+    rows = rows if lists is None else lists.over(rows)
     return TUNERS[name](rows, request.spec, request.keep, request.seed, show)
 
 
@@ -89,7 +97,9 @@ def _measured_on(request: TuneRequest, name: str, progress: Progress) -> tuple[I
         if request.count:
             people = noisy_count(rows, request.count, request.seed, request.ledger)
             where = f"measured on a generated twin of {people:,} people; counting them spent epsilon {request.count:g}"
-        items = f",items={request.items}" if request.items else ""
+        public = as_catalogue(request.catalogue)
+        many = request.items or (len(public.items) if public is not None and public.items is not None else 0)
+        items = f",items={many}" if many else ""
         # of the data it is known which columns they have, as the release will show it, and perhaps the noisy count
         return sample(f"{WORLDS[rows.kind]}?users={people}{items}"), where
     if request.items:

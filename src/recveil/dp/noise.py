@@ -127,15 +127,15 @@ def settle(law: Law, u: int, words: Words) -> int:
 
 
 def _coin_of(law: Law, buckets: int) -> tuple[int, int]:
-    """The factor and the denominator of gamma in the kernel's coins; buckets of one value need none."""
-    size, end = 1 << law.bits, (law.start or 0) + (buckets << law.bits)
+    """The factor and the denominator of gamma in the kernel's coins; buckets of one value need none.
+
+    Gamma is at most 1 as far as the table reaches, so what the kernel multiplies is at most the denominator.
+    """
     numerator, denominator = law.size.denominator, law.size.numerator * (2 if law.kind == "gaussian" else 1)
-    if size == 1:
+    if law.bits == 0:
         numerator, denominator = 0, 1
-    largest = numerator * (size * (2 * end + size) if law.kind == "gaussian" else size)
-    if max(denominator, largest, end) >= 2**62:
+    if max(denominator, (law.start or 0) + (buckets << law.bits)) >= 2**62:
         raise RecveilError(f"noise of {law.kind} size {float(law.size):g} is beyond 64-bit integers")
-    assert largest <= denominator, "gamma is at most 1 as far as the table reaches"
     return numerator, denominator
 
 

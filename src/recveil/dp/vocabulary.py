@@ -27,21 +27,23 @@ _SAFE = 1e-9  # relative; far above what rounding can do here
 class Selected:
     """What was kept of a list of observed ids: the places of the ids in it, ascending, and their noisy counts.
 
-    Places tell how many others there are: they serve to look the ids up, once, and are published nowhere.
+    Places tell how many others there are: they serve to look the ids up, once, and are published nowhere. Nor is `cut`,
+    which noisy counts had to exceed: an audit reads it.
     """
 
     column: Literal["items", "tags"]
     codes: Ints
     values: Ints
+    cut: int = 0
 
 
 def select(column: Literal["items", "tags"], counts: Ints, law: Law, above: int, most: int, source: Source) -> Selected:
     """The ids whose noisy counts exceed a threshold, the largest `most` of them; one without a count is never kept."""
     noisy = counts + draw(law, len(counts), source)
     passed = np.flatnonzero((counts > 0) & (noisy > above))
-    largest = passed[np.argsort(-noisy[passed], kind="stable")[:most]]
-    codes = np.sort(largest)
-    return Selected(column, codes, noisy[codes])
+    largest = passed[np.argsort(-noisy[passed], kind="stable")]
+    codes = np.sort(largest[:most])
+    return Selected(column, codes, noisy[codes], int(noisy[largest[most]]) if len(largest) > most else above)
 
 
 @lru_cache(maxsize=32)

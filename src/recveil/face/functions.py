@@ -1,4 +1,4 @@
-"""read, assess, release, attack, measure, compare, audit, tune and recommend, each called as often as one likes.
+"""read, assess, release, attack, measure and compare, each called as often as one likes.
 
 Data are given as a path, as sample:NAME, as a pandas, polars or arrow table, as a scipy matrix, or as what `read`
 returned; a mechanism as a spec or as an object.
@@ -15,9 +15,6 @@ import polars as pl
 from recveil.attacks import ATTACKS
 from recveil.data import Interactions
 from recveil.desk.assess import Assessment, AssessRequest, run_assess
-from recveil.desk.audit import Audited
-from recveil.desk.audit.one_run import AuditedOnce
-from recveil.desk.audit.request import AuditRequest, run_audit
 from recveil.desk.bundle import Bundle
 from recveil.desk.cache import Cache
 from recveil.desk.catalogue import Catalogue, as_catalogue
@@ -27,17 +24,14 @@ from recveil.desk.equipment import Equipment
 from recveil.desk.inputs import Input
 from recveil.desk.measure import Findings, MeasureRequest, run_measure
 from recveil.desk.people import informed
-from recveil.desk.recommend import Recommended, RecommendRequest, run_recommend
 from recveil.desk.release import Release, Time
 from recveil.desk.release import release as protect
-from recveil.desk.tune import TuneRequest, run_tune
 from recveil.errors import RecveilError, unknown
 from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.spec import as_mechanism
 from recveil.report.table import Report
-from recveil.tuning import Tuned
 
 Columns = Mapping[str, str] | str | None
 
@@ -104,7 +98,7 @@ def release(
     catalogue: the public list of item ids, or a file of it; without one, a guarantee says what is taken to be public.
     columns: as for `read`.
     attributes: for blur, what people are: a frame or a file with the column user and others.
-    more: tick, told how many rows were just done; enter, told what is spent before noise is drawn.
+    more: features of items, public, a frame or a file; tick, told how many rows were done; enter, told what is spent.
 
     `.frame()` and `.to_pandas()` are the released rows, `.guarantee` the promise, `.save("out")` writes a bundle.
 
@@ -113,7 +107,8 @@ def release(
     ('none', ['user', 'item', 'rating'])
     """
     rows, chosen = Input(data, columns).rows(), informed(as_mechanism(mechanism), attributes)
-    return protect(rows, chosen, seed=seed, time=time, catalogue=as_catalogue(catalogue), **more)
+    given = as_catalogue(catalogue, more.pop("features", None))
+    return protect(rows, chosen, seed=seed, time=time, catalogue=given, **more)
 
 
 def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
@@ -158,7 +153,8 @@ def measure(
     only: names of measures; one of these that cannot be made is an error, unless `strict` is False.
     known: how many items of a person the linkage attacker knows.
     holdout: people of the data who are not in the release, anything that `read` takes.
-    equipment: shadows=32 to learn an attack from; attributes, a table of people; also, another bundle of them.
+    equipment: shadows=32 to learn an attack from, and catalogue, the public lists over which those are made;
+        attributes, a table of people; also, another bundle of them.
 
     The result shows itself as a table; `.frame()` is that table, `.left_out` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
@@ -206,10 +202,9 @@ def compare(
     seed: for the split and for the releases, which are experiments.
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
-    quick: the quick referees alone, for a first look.
-    only: names of measures, such as ["linkage", "lift"].
-    columns: as for `read`.
-    more: attributes, a table of what people are, for attackers to infer and blur to hide.
+    quick: the quick referees alone, for a first look; `only`: names of measures, such as ["linkage", "lift"].
+    columns: as for `read`; `more`: catalogue, as for `release`; shadows, releases that an attack is learned from;
+        attributes, a table of what people are, for attackers to infer and blur to hide.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -218,78 +213,10 @@ def compare(
     >>> report.frontier()["mechanism"].to_list()
     ['pseudonymise', 'random-ratings']
     """
-    design = Design(seed, holdout, splits, quick, None if only is None else tuple(only))
+    lists, people = as_catalogue(more.pop("catalogue", None)), more.pop("attributes", None)
+    design = Design(seed, holdout, splits, quick, None if only is None else tuple(only), **more)
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), **more))
-
-
-def audit(
-    mechanism: str | Mechanism,
-    data: Any = None,
-    *,
-    runs: int = 1000,
-    one_run: bool = False,
-    confidence: float = 0.95,
-    seed: int | None = None,
-    **more: Any,
-) -> Audited | AuditedOnce:
-    """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
-
-    mechanism: a spec or an object.
-    data: what to put the canary into, anything that `read` takes; otherwise a toy.
-    runs: releases of each of the two neighbouring data sets.
-    one_run: one release with many canaries instead; `canaries` says how many.
-    confidence: of the bound.
-    seed: makes the audit repeatable.
-    more: canaries; catalogue, a file of public ids.
-
-    >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
-    'no claim'
-    """
-    rows = None if data is None else Input(data)
-    wishes: dict[str, Any] = {"runs": runs, "one_run": one_run, "confidence": confidence, "seed": seed, **more}
-    return run_audit(AuditRequest(as_mechanism(mechanism), rows, **wishes))
-
-
-def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:
-    """The parameters of a mechanism that keep a bound. Measured on the true data, the answer is for the owner alone.
-
-    data: anything that `read` takes.
-    mechanism: the spec of one that can be tuned, such as mask or shuffle-nnn.
-    keep: a bound, such as "lift>=0.7", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
-    seed: makes the search repeatable.
-    more: people and items, the size of a generated twin to measure on; on_data=True, to measure on the data although
-        the mechanism makes a promise.
-
-    `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
-
-    >>> recveil.tune("sample:films?users=60,items=60", "mask", seed=1).spec.startswith("mask:p=")
-    True
-    """
-    if not isinstance(mechanism, str):
-        raise RecveilError("tune takes the name of a mechanism, such as 'mask', whose parameters it finds")
-    return run_tune(TuneRequest(Input(data), mechanism, keep, seed=seed, **more))
-
-
-def recommend(
-    data: Any, mechanism: str | Mechanism, *, top: int = 30, score: str = "max", seed: int | None = None, **more: Any
-) -> Recommended:
-    """Lists for every user, learned from what a mechanism lets out.
-
-    data: anything that `read` takes.
-    mechanism: mask or dp-streams, as a spec or an object.
-    top: items in a list.
-    score: max, the closest item counts; or sum, all of them.
-    seed: makes it an experiment that can be repeated.
-    more: history, minsup, similar, catalogue, statistics, ledger; see docs/reference/commands.md.
-
-    `.lists` has them by user, `.frame()` as a table.
-
-    >>> made = recveil.recommend("sample:films?users=60,items=60", recveil.Mask(0.9), top=3, seed=1)
-    >>> made.frame().columns
-    ['user', 'place', 'item']
-    """
-    return run_recommend(RecommendRequest(Input(data), mechanism, top, score, seed=seed, **more))
+    return run_compare(CompareRequest(Input(data, columns), given, design, Cache(None), lists, people))
 
 
 def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | None) -> list[Measurement]:

@@ -84,7 +84,8 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
         made = made.over_users(ranked(people.unique()))
     untyped = raw.untyped & set(frame.columns) - declared.keys() - {"session"}  # sessions are never published
     vocabularies: dict[str, Any] = {f"{role}s": narrow(getattr(made, f"{role}s")) for role in untyped}  # same order
-    return replace(made, untyped=untyped, **vocabularies)
+    levels = declared_levels(frame["rating"].dtype) if "rating" in frame.columns else None
+    return replace(made, untyped=untyped, levels=levels, **vocabularies)
 
 
 def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bool = False) -> Column:
@@ -112,7 +113,9 @@ def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bo
 def ratings(column: pl.Series, source: str) -> Column:
     """Finite numbers, none missing."""
     numbers = column
-    if column.dtype == pl.String:
+    if declared_levels(column.dtype) is not None:
+        numbers = column.cast(pl.Int8) if column.dtype == pl.Boolean else column.cast(pl.String).cast(pl.Float64)
+    elif column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
     elif not column.dtype.is_numeric() and column.dtype != pl.Null:
         raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ratings are numbers")
@@ -123,6 +126,17 @@ def ratings(column: pl.Series, source: str) -> Column:
         return Column(values)
     none = bool(numbers.is_null()[int(np.argmin(finite))])
     return Column(values, pl.Series(~finite), "is not a number" if none else "is not a finite number")
+
+
+def declared_levels(dtype: pl.DataType) -> tuple[float, ...] | None:
+    """The levels of ratings that a type declares, whatever the rows hold: those of a Boolean, or an Enum of numbers."""
+    if dtype == pl.Boolean:
+        return (0.0, 1.0)
+    if not isinstance(dtype, pl.Enum):
+        return None
+    numbers = dtype.categories.cast(pl.Float64, strict=False)
+    known = len(numbers) > 1 and not numbers.null_count() and bool(numbers.is_finite().all())
+    return tuple(sorted(numbers.to_list())) if known else None
 
 
 def times(column: pl.Series, source: str) -> Column:

@@ -23,11 +23,11 @@ def read_itemsets(source: DataFile, mapping: Mapping[str, str] | None, broken: B
     users: list[str] = []
     profiles: list[list[str]] = []
     lines: list[int] = []
-    for n, line in enumerate(source.lines(), 1):
+    for n, line in enumerate(source.lines(broken == "drop"), 1):
         if not line.strip():
             continue
         user, tab, items = line.rstrip("\r\n").partition("\t")
-        if not tab:
+        if not tab and broken == "refuse":
             raise RecveilError(f"{source.name}, line {n}: no tab between the user and the items")
         if not items.strip() and broken == "refuse":
             raise RecveilError(f"{source.name}, line {n}: user {user[:40]!r} has an empty profile")

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from recveil.errors import RecveilError
 from recveil.formats.roles import Role, assign
 from recveil.formats.sources import DataFile, find, first_line, one_line
-from recveil.formats.text import records
+from recveil.formats.text import has_broken_lines, records
 
 SAMPLE = 1000  # rows
 MOST = 0.5  # of the values that must look alike
@@ -75,6 +75,13 @@ def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None
         Column(name, role_of.get(n), looks_like(name, values[n]), _mostly(DATE, values[n]))
         for n, name in enumerate(names)
     ]
+
+
+def lines_break(path: str | PathLike[str]) -> bool:
+    """Whether rows of a text file do not stand on lines of their own."""
+    source = find(path)
+    with one_line(source.name):
+        return source.kind not in ("parquet", "jsonl", "itemsets") and has_broken_lines(source)
 
 
 def names_in(path: str | PathLike[str]) -> list[str]:

@@ -18,6 +18,7 @@ from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Raw, Types, date_text, interactions
 from recveil.formats.duplicates import Keep, deduplicate
 from recveil.formats.itemsets import read_itemsets
+from recveil.formats.lines import objects_by_line
 from recveil.formats.roles import Roles, assign
 from recveil.formats.sources import DataFile, find, first_line, one_line
 from recveil.formats.text import read_text
@@ -72,8 +73,9 @@ def _read_parquet(source: DataFile, mapping: Mapping[str, str] | None, broken: B
 def _read_jsonl(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
     """Every value by its text: none changes how another is read. The keys of the first object are the header."""
     content = source.read().removeprefix(b"\xef\xbb\xbf")
-    first = next((text for _, text in _objects(source)), None)
-    if first is None and (broken == "refuse" or not mapping):
+    lenient = broken == "drop"
+    first = next((text for _, text in _objects(source, lenient) if not (lenient and _unlike_json(text))), None)
+    if first is None and not (lenient and mapping):
         raise RecveilError(f"{source.name}: the file is empty")
     if first is None:
         header: dict[str, Any] = dict.fromkeys((mapping or {}).values(), "")
@@ -88,8 +90,13 @@ def _read_jsonl(source: DataFile, mapping: Mapping[str, str] | None, broken: Bro
             kind = "List" if isinstance(value, list) else "Struct"
             raise RecveilError(f"{source.name}: {name} holds {kind}; ids are integers or text")
     schema = {name: pl.List(pl.String) if isinstance(value, list) else pl.String for name, value in wanted.items()}
+
+    def parse(text: bytes) -> pl.DataFrame:
+        text = b"\n" + text  # or a line that begins like a packed file would be unpacked
+        return pl.read_ndjson(BytesIO(text), schema=schema) if text.strip() else pl.DataFrame(schema=schema)
+
     try:
-        frame = pl.read_ndjson(BytesIO(content), schema=schema) if first else pl.DataFrame(schema=schema)
+        frame = objects_by_line(content.split(b"\n"), parse) if lenient and first else parse(content)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as fault:
         for line, text in _objects(source):
             if problem := _unlike_json(text):
@@ -102,8 +109,8 @@ def _read_jsonl(source: DataFile, mapping: Mapping[str, str] | None, broken: Bro
     return Raw(select(frame, list(header), roles), place, roles.unit, frozenset(IDS))
 
 
-def _objects(source: DataFile) -> Iterator[tuple[int, str]]:
-    return ((n, line) for n, line in enumerate(source.lines(), 1) if line.strip())
+def _objects(source: DataFile, lenient: bool = False) -> Iterator[tuple[int, str]]:
+    return ((n, line) for n, line in enumerate(source.lines(lenient), 1) if line.strip())
 
 
 def _unlike_json(text: str) -> str:

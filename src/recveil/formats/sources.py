@@ -50,12 +50,12 @@ class DataFile:
         with self.open() as file:
             return file.read()
 
-    def lines(self) -> Iterator[str]:
-        """Its text, line by line, without the byte order mark."""
+    def lines(self, lenient: bool = False) -> Iterator[str]:
+        """Its text, line by line, without the byte order mark; `lenient`: U+FFFD stands for what is no UTF-8."""
         with self.open() as file:
             for n, line in enumerate(file, 1):
                 try:
-                    yield line.decode("utf-8-sig" if n == 1 else "utf-8")
+                    yield line.decode("utf-8-sig" if n == 1 else "utf-8", "replace" if lenient else "strict")
                 except UnicodeDecodeError:
                     raise RecveilError(f"{self.name}, line {n}: not UTF-8 text") from None
 
@@ -82,7 +82,8 @@ def find(path: str | os.PathLike[str], empty: bool = False) -> DataFile:
         source = DataFile(name, place.absolute(), KINDS[ending])
         with source.open() as file:
             head = file.read(4)
-        packing = packing or next((how for magic, how in MAGIC.items() if head.startswith(magic)), None)
+        looks = {} if may_be_empty else MAGIC  # there the first line is somebody's, and may look like anything
+        packing = packing or next((how for magic, how in looks.items() if head.startswith(magic)), None)
         if packing:
             source = DataFile(name, source.path, source.kind, _unpacked(source, packing, may_be_empty))
         return source

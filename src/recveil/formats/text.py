@@ -15,8 +15,9 @@ import polars as pl
 
 from recveil.errors import RecveilError
 from recveil.formats.checking import Broken, Raw, date_text, show
+from recveil.formats.lines import fields_by_line, stand_alone
 from recveil.formats.roles import Role, Roles, assign
-from recveil.formats.sources import DataFile, first_line
+from recveil.formats.sources import LIBRARIES, DataFile, first_line
 
 MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
@@ -34,7 +35,8 @@ class Layout:
     skip: int  # lines before the first row
 
     def reader(self, lines: Iterator[str]) -> Any:
-        """Python's csv reader."""
+        """Python's csv reader; of fields of any length, as others read them."""
+        csv.field_size_limit(2**31 - 1)
         return csv.reader(
             lines,
             delimiter=self.separator,
@@ -47,14 +49,13 @@ def read_text(source: DataFile, mapping: Mapping[str, str] | None, broken: Broke
     """The columns that play a role, under the names of their roles; and where each row stands."""
     source, layout = _recognise(source, broken)
     roles = assign(layout.names, mapping, source.name)
+    if broken == "drop":
+        return Raw(_leniently(source, layout, roles), lambda row: f"row {row + 1}", roles.unit, frozenset(IDS))
     try:
         first = next(_records(source, layout), None)
-        if first is None and broken == "refuse":
+        if first is None:
             raise RecveilError(f"{source.name}: no rows, only a header")
-        kinds = _kinds(roles, first[1] if first else [])
-        frame = _typed(source, layout, roles, kinds) if first else _empty(roles)
-        if frame is None:
-            frame = _plain(source, layout, roles, kinds)
+        frame = _columns(source, layout, roles, first[1])
     except (pl.exceptions.PolarsError, csv.Error) as fault:
         raise _blame(source, layout, fault) from None
 
@@ -67,6 +68,25 @@ def read_text(source: DataFile, mapping: Mapping[str, str] | None, broken: Broke
     return Raw(frame, place, roles.unit, frozenset(IDS))
 
 
+def _columns(source: DataFile, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame:
+    kinds = _kinds(roles, first)
+    frame = _typed(source, layout, roles, kinds)
+    return _plain(source, layout, roles, kinds) if frame is None else frame
+
+
+def _leniently(source: DataFile, layout: Layout, roles: Roles) -> pl.DataFrame:
+    """Each line by itself, none refused: the quick way gives the same where it succeeds on lines that stand alone."""
+    user, item = (roles.columns[role][0] for role in ("user", "item"))
+    if stand_alone(source, layout.separator, layout.quotes, max(user, item)):
+        try:
+            first = next(_records(source, layout), None)
+            return _columns(source, layout, roles, first[1]) if first else _empty(roles)
+        except (RecveilError, csv.Error, *LIBRARIES):
+            pass  # a line of it is no row
+    rows = fields_by_line(source, layout.reader, layout.separator, layout.skip, (len(layout.names), user, item))
+    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()})
+
+
 def _empty(roles: Roles) -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
@@ -77,25 +97,31 @@ def records(source: DataFile) -> tuple[tuple[str, ...], Iterator[list[str]]]:
     return layout.names, (fields for _, fields in _records(source, layout))
 
 
+def has_broken_lines(source: DataFile) -> bool:
+    """Whether a field has several lines, or quotes stand out of place: a release with a proof leaves such lines out."""
+    source, layout = _recognise(source)
+    return not stand_alone(source, layout.separator, layout.quotes, 0)
+
+
 # --- the shape of the file ------------------------------------------------------------------------------------
 
 
 def _recognise(source: DataFile, broken: Broken = "refuse") -> tuple[DataFile, Layout]:
-    line = next((line.strip("\r\n") for line in source.lines() if line.strip()), None)
+    line = next((line.strip("\r\n") for line in source.lines(broken == "drop") if line.strip()), None)
     if line is None and source.kind == "data" and broken == "drop":
         return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
     if line is None:
         raise RecveilError(f"{source.name}: the file is empty")
     if source.kind == "dat" and DOUBLE_COLON in line:
         source = replace(source, content=source.read().replace(DOUBLE_COLON.encode(), UNIT.encode()))
-        return source, _movielens(source, line.split(DOUBLE_COLON), UNIT)
+        return source, _movielens(source, line.split(DOUBLE_COLON), UNIT, broken)
     fields = line.split("\t")
     if source.kind == "data" or (source.kind == "dat" and all(_number(field) for field in fields)):
-        return source, _movielens(source, fields, "\t")
+        return source, _movielens(source, fields, "\t", broken)
     quotes = source.kind != "dat"
     separator = _separator(source, line, "," if source.kind == "csv" else "\t")
     layout = Layout((), separator, quotes, 0)
-    reader = layout.reader(source.lines())
+    reader = layout.reader(source.lines(broken == "drop"))
     try:
         names = next(fields for fields in reader if fields)
     except csv.Error as fault:
@@ -108,8 +134,8 @@ def _recognise(source: DataFile, broken: Broken = "refuse") -> tuple[DataFile, L
     return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)
 
 
-def _movielens(source: DataFile, fields: list[str], separator: str) -> Layout:
-    if len(fields) != len(MOVIELENS):
+def _movielens(source: DataFile, fields: list[str], separator: str, broken: Broken) -> Layout:
+    if len(fields) != len(MOVIELENS) and broken == "refuse":
         shape = "user, item, rating and timestamp"
         raise RecveilError(f"{source.name}, line 1: {len(fields)} fields where {shape} belong: {show(fields[0])}")
     return Layout(MOVIELENS, separator, quotes=False, skip=0)

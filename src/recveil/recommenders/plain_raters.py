@@ -1,12 +1,13 @@
 """Rating predictors that are a few matrix products: many of them can be fitted, again and again, to one data set.
 
 Biases; slope one; EASE on what biases leave; factors of what biases leave, by alternating least squares. With the two
-averages and the two neighbourhoods they are EIGHT, whose order a release should keep.
+averages and the two neighbourhoods they are EIGHT, whose order a release should keep. A fitted one is asked about other
+people by `among(history)`: they are judged by their own ratings, and the model learns nothing from them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from scipy import linalg, sparse
 from recveil.data import Floats, Interactions
 from recveil.recommenders.rater import Average, Rater, last_ratings, rated
 from recveil.recommenders.residuals import Neighbours, biases
+
+FEW = 1.0  # ratings that a stranger's bias is held back by
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,15 @@ def baseline(train: Interactions) -> Baseline:
     return Baseline(mean, user, item, matrix, (float(ratings.min()), float(ratings.max())))
 
 
+def strangers(base: Baseline, history: Interactions) -> Baseline:
+    """The same items with other people, each of whom is judged by her own ratings."""
+    rows = last_ratings(history)
+    above = rated(rows) - base.mean - base.item[rows.item]
+    user = np.bincount(rows.user, above, rows.n_users) / (FEW + np.bincount(rows.user, minlength=rows.n_users))
+    left = sparse.csr_array((above - user[rows.user], (rows.user, rows.item)), shape=(rows.n_users, rows.n_items))
+    return replace(base, user=user, left=left)
+
+
 @dataclass(frozen=True)
 class Biases:
     """Mean, user and item."""
@@ -54,6 +66,9 @@ class Biases:
 @dataclass(frozen=True, eq=False)
 class OfBiases:
     base: Baseline
+
+    def among(self, history: Interactions) -> OfBiases:
+        return OfBiases(strangers(self.base, history))
 
     def predict(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         return self.base.guess(users, items)
@@ -75,11 +90,11 @@ class Factors:
         items = np.random.default_rng(seed).normal(0, 0.1, (train.n_items, self.factors))
         users = np.zeros((train.n_users, self.factors))
         for _ in range(self.sweeps):
-            users = self._half(by_user, items, self.least[0])
-            items = self._half(by_item, users, self.least[1])
-        return OfFactors(base, self._half(by_user, items, self.least[0]), items)
+            users = self.half(by_user, items, self.least[0])
+            items = self.half(by_item, users, self.least[1])
+        return OfFactors(self, base, self.half(by_user, items, self.least[0]), items)
 
-    def _half(self, rows: sparse.csr_array, other: Floats, least: float) -> Floats:
+    def half(self, rows: sparse.csr_array, other: Floats, least: float) -> Floats:
         """Ridge regressions of all rows at once: their squares are sums over a row, so one sparse product."""
         d = other.shape[1]
         first, second = np.triu_indices(d)
@@ -93,9 +108,14 @@ class Factors:
 
 @dataclass(frozen=True, eq=False)
 class OfFactors:
+    rater: Factors
     base: Baseline
     users: Floats
     items: Floats
+
+    def among(self, history: Interactions) -> OfFactors:
+        base = strangers(self.base, history)
+        return replace(self, base=base, users=self.rater.half(base.left, self.items, self.rater.least[0]))
 
     def predict(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         return self.base.guess(users, items, (self.users[users] * self.items[items]).sum(1))
@@ -126,6 +146,9 @@ class OfEase:
     base: Baseline
     weights: Floats
 
+    def among(self, history: Interactions) -> OfEase:
+        return replace(self, base=strangers(self.base, history))
+
     def predict(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         asked, place = np.unique(users, return_inverse=True)
         return self.base.guess(users, items, (self.base.left[asked] @ self.weights)[place, items])
@@ -138,10 +161,7 @@ class SlopeOne:
     name: ClassVar[str] = "slope-one"
 
     def fit(self, train: Interactions, seed: int) -> OfSlopes:
-        rows = last_ratings(train)
-        shape = (rows.n_users, rows.n_items)
-        value = sparse.csr_array((rated(rows), (rows.user, rows.item)), shape=shape)
-        there = sparse.csr_array((np.ones(len(value.data)), value.indices, value.indptr), shape)
+        value, there = _sparse(train)
         both = (there.T @ there).toarray()
         np.fill_diagonal(both, 0.0)
         sums = (value.T @ there).toarray()
@@ -159,12 +179,23 @@ class OfSlopes:
     both: Floats  # how many rated both
     above: Floats  # by how much, together, they rated the first above the second
 
+    def among(self, history: Interactions) -> OfSlopes:
+        value, there = _sparse(history)
+        return replace(self, base=strangers(self.base, history), value=value, there=there)
+
     def predict(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         asked, place = np.unique(users, return_inverse=True)
         weight = (self.there[asked] @ self.both)[place, items]
         total = (self.there[asked] @ self.above.T + self.value[asked] @ self.both)[place, items]
         found = np.where(weight > 0, total / np.maximum(weight, 1), self.base.guess(users, items))
         return np.asarray(np.clip(found, *self.base.ends))
+
+
+def _sparse(data: Interactions) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Ratings, and where they are."""
+    rows = last_ratings(data)
+    value = sparse.csr_array((rated(rows), (rows.user, rows.item)), shape=(rows.n_users, rows.n_items))
+    return value, sparse.csr_array((np.ones(len(value.data)), value.indices, value.indptr), value.shape)
 
 
 def inverse(positive: Floats) -> Floats:

@@ -29,15 +29,15 @@ def page(sheet: dict[str, Any]) -> str:
         outcome=OUTCOMES[sheet["verdict"]["outcome"]],
         status=STATUS[promise["status"]],
         odds=markup(odds(promise["epsilon"])) if drawn else "",
-        likely=_most(_after(0.5, promise["epsilon"])) if drawn else "",
+        likely=_most(believed_after(0.5, promise["epsilon"])) if drawn else "",
     )
 
 
 def odds(epsilon: float) -> str:
     """A small picture: what an attacker may believe after the release, by what she believed before."""
-    points = [(p / 40, _after(p / 40, epsilon)) for p in range(41)]
+    points = [(p / 40, believed_after(p / 40, epsilon)) for p in range(41)]
     bound = " ".join(f"{30 + x * 200:.1f},{130 - y * 120:.1f}" for x, y in points)
-    after = ", ".join(_most(_after(p, epsilon)) for p in (0.1, 0.5, 0.9))
+    after = ", ".join(_most(believed_after(p, epsilon)) for p in (0.1, 0.5, 0.9))
     label = f"Believed before at 10, 50 and 90 percent, at most {after} after"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
@@ -49,7 +49,8 @@ def odds(epsilon: float) -> str:
     )
 
 
-def _after(before: float, epsilon: float) -> float:
+def believed_after(before: float, epsilon: float) -> float:
+    """How sure an attacker can be at most after a release, who was so sure before."""
     if before in (0.0, 1.0):
         return before
     return 1 / (1 + (1 - before) / before * math.exp(-epsilon))

@@ -42,8 +42,12 @@ def read_table(
     duplicates: str = "last",
     types: str | None = None,
     broken: Broken = "refuse",
+    items: pl.Series | None = None,
 ) -> Table:
-    """The rows of DATA with ids, ratings and times as `recveil.read` would give them, but for their order."""
+    """The rows of DATA with ids, ratings and times as `recveil.read` would give them, but for their order.
+
+    `items`: a public list of them; then no other one is looked at, so that none can make the vocabulary too large.
+    """
     if duplicates not in KEEP:
         raise unknown("treatment of duplicates", duplicates, KEEP)
     mapping, declared = parse_columns(columns) if columns else None, parse_types(types) if types else {}
@@ -54,7 +58,7 @@ def read_table(
     frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
     rows = checked(_unrolled(frame, data, broken), Wanted(text, declared, broken), data)
     untyped = frozenset(role for role in IDS if text and role in frame.columns and role not in declared) - {"session"}
-    return table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped)
+    return table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped, items=items)
 
 
 def released_rows(spark: Any, bundle: Place, manifest: dict[str, Any]) -> DataFrame:
@@ -97,15 +101,17 @@ def table(
     name: str = "the table",
     empty: bool = False,
     untyped: frozenset[str] = frozenset(),
+    items: pl.Series | None = None,
 ) -> Table:
     """A Table of a DataFrame with the columns user, item and perhaps rating (double), time and tag; perhaps `empty`.
 
-    A row without an item is no row: it says that its user is there.
+    A row without an item is no row: it says that its user is there. `items`: a public list; no other one is looked at.
     """
     from pyspark.sql import functions as fn
 
     everyone, frame = frame, frame.where("item is not null")
-
+    if items is not None:
+        frame = _among(frame, "item", listed(items))
     numbers = [name for name in ("rating", "time") if name in frame.columns]
     ends = [end(name).alias(f"{end.__name__} {name}") for name in numbers for end in (fn.min, fn.max)]
     found = pl.DataFrame(frame.groupBy("item").agg(fn.count("*"), *ends).limit(MOST_IDS + 1).toArrow())
@@ -157,29 +163,29 @@ def over_catalogue(data: Table, catalogue: pl.Series, everyone: bool = False) ->
 
     `everyone`: people stay whose items it lacks, with nothing; chunks leave their rows out.
     """
-    from pyspark.sql import functions as fn
-
     items = listed(catalogue).alias("item")
     layout = replace(data.layout, items=items, untyped=data.layout.untyped - {"item"})
     specimen = data.specimen.over_items(items)
     if everyone:
         return Table(data.frame, layout, specimen)
-    text = dict(data.frame.dtypes)["item"] == "string"
-    ids = as_type(items, pl.String if text else pl.Int64).drop_nulls().alias("item")
-    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({"item": ids}).to_arrow())
-    frame = data.frame.join(fn.broadcast(known), "item", "left_semi").select(*data.frame.columns)
-    return Table(frame, layout, specimen)
+    return Table(_among(data.frame, "item", items), layout, specimen)
+
+
+def _among(frame: DataFrame, name: str, ids: pl.Series) -> DataFrame:
+    """The rows whose ids in a column are among these."""
+    from pyspark.sql import functions as fn
+
+    text = dict(frame.dtypes)[name] == "string"
+    kind = as_type(ids, pl.String if text else pl.Int64).drop_nulls().alias(name)
+    known = frame.sparkSession.createDataFrame(pl.DataFrame({name: kind}).to_arrow())
+    return frame.join(fn.broadcast(known), name, "left_semi").select(*frame.columns)
 
 
 def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
     """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
-    from pyspark.sql import functions as fn
-
     ids, name = getattr(data.layout, column).gather(codes), column.removesuffix("s")
-    known = data.frame.sparkSession.createDataFrame(pl.DataFrame({name: ids}).to_arrow())
-    frame = data.frame.join(fn.broadcast(known), name, "left_semi").select(*data.frame.columns)
     specimen = getattr(data.specimen, f"over_{column}")(ids)
-    return Table(frame, replace(data.layout, **{column: ids}), specimen), ids
+    return Table(_among(data.frame, name, ids), replace(data.layout, **{column: ids}), specimen), ids
 
 
 def here(path: str) -> str:

@@ -16,6 +16,7 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.desk.bundle import check_writable, placed, save, save_parts
 from recveil.desk.catalogue import Catalogue
+from recveil.desk.features import check_features
 from recveil.desk.places import Place
 from recveil.desk.release import (
     SAME_KEY,
@@ -94,10 +95,12 @@ def release_table(
     out = placed(where)
     check_writable(out, force)
     check_fit(mechanism, data.specimen, time)
+    mechanism = mechanism.told(data.specimen)
     if data.specimen.session is not None and not mechanism.reads_sessions:
         data = replace(data, frame=data.frame.drop("session"), specimen=replace(data.specimen, session=None))
     chance = source(seed)
     given = catalogue or Catalogue()
+    check_features(mechanism, given.features)
     if given.lists():
         raise RecveilError("on Spark a catalogue lists items alone; leave its tags and users out")
     if given.items is not None:
@@ -105,7 +108,7 @@ def release_table(
     layout, rows = data.layout, data.specimen
     public = Public(
         rows.kind, rows.unit, layout.items, layout.tags, given.items is not None,
-        untyped=layout.untyped, sessions=rows.session is not None,
+        untyped=layout.untyped, features=given.features, sessions=rows.session is not None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:

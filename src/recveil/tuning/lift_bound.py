@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from recveil.data import Interactions
+from recveil.desk.catalogue import Catalogue
 from recveil.desk.design import split
 from recveil.desk.release import release
 from recveil.errors import RecveilError
@@ -36,7 +37,14 @@ def lift_limit(keep: str | None) -> float | None:
     return None if form is None else float(form[1]) / (100 if form[2] else 1)
 
 
-def tune_lift(data: Interactions, spec: str, limit: float, seed: int | None, progress: Progress) -> Tuned:
+def tune_lift(
+    data: Interactions,
+    spec: str,
+    limit: float,
+    seed: int | None,
+    progress: Progress,
+    catalogue: Catalogue | None = None,
+) -> Tuned:
     """The spec with the strongest value of its strength that keeps a lift of `limit` on these data."""
     if not 0 < limit < 1:
         raise RecveilError(f"a lift to keep lies between 0 and 1, as in lift>=0.7, not {limit:g}")
@@ -48,7 +56,8 @@ def tune_lift(data: Interactions, spec: str, limit: float, seed: int | None, pro
     def keeps(value: float) -> bool:
         mechanism = replace(first, **{name: value})
         try:
-            found = _lift(parts.trial(release(parts.train, mechanism, seed=seed or 0)), seed or 0)
+            made = release(parts.train, mechanism, seed=seed or 0, catalogue=catalogue)
+            found = _lift(parts.trial(made), seed or 0)
         except RecveilError as why:  # a refusal is an answer too: this much protection leaves nothing
             tried[value] = str(why)
             return False

@@ -19,6 +19,7 @@ from recveil.attacks.epsilon import Bound, judge
 from recveil.attacks.one_run import gaussian_estimate
 from recveil.data import Interactions, concat
 from recveil.desk.audit.canaries import canaries, neighbours, person, toy
+from recveil.desk.audit.selecting import Selection, audit_selection
 from recveil.desk.audit.signs import signs
 from recveil.desk.audit.watching import Watch, flips, watched
 from recveil.desk.catalogue import Catalogue
@@ -49,6 +50,7 @@ class Audited:
     noise: Mapping[str, float] | None = None  # what was seen of the stated noise, table by table; 1 but for chance
     short: tuple[str, ...] = ()  # tables with less noise than stated
     excess: float = 0.0  # by how much a canary moves the tables farther than the guarantee reckons with; a factor - 1
+    selection: Selection | None = None  # of ids where no list is public; None: there is none
 
     @property
     def verdict(self) -> Verdict:
@@ -60,7 +62,8 @@ class Audited:
         claimed = self.guarantee.epsilon
         if claimed is None:
             return "no claim"
-        if self.bound.lower > claimed or self.short or self.excess > 1e-6:
+        lost = self.selection is not None and self.selection.verdict == "broken"
+        if self.bound.lower > claimed or self.short or self.excess > 1e-6 or lost:
             return "broken" if self.guarantee.status == "proved" else "exceeded"
         if self.refused == 1.0 or self.bound.attainable <= claimed:
             return "untested"
@@ -85,6 +88,7 @@ class Audited:
             "noise": dict(self.noise or {}),
             "short_of_noise": list(self.short),
             "excess": self.excess,
+            "selection": None if self.selection is None else self.selection.record(),
             "verdict": self.verdict,
         }
 
@@ -102,7 +106,8 @@ def audit(
     """A lower confidence bound on a mechanism's epsilon, from `runs` releases of each of two neighbouring data sets.
 
     There is a pair of data sets for each canary, and the confidence holds for all of them together. `catalogue`: public
-    lists, to which the canaries' ids are added; without one, those of the data.
+    lists, to which the canaries' ids are added; without one, those of the data, and where a release without lists would
+    select ids within its budget, that selection is put to the test by itself, with the same confidence.
     """
     if runs < FEWEST:
         raise RecveilError(f"an audit needs at least {FEWEST} runs, not {runs}")
@@ -121,6 +126,9 @@ def audit(
         _one_canary(mechanism, data, canary, promise, name, (runs, each, first + 2 * runs * number), part)
         for number, (name, canary) in enumerate(people.items())
     ]
+    chosen = audit_selection(
+        mechanism, data, catalogue or Catalogue(), runs, confidence, first + 2 * runs * len(people)
+    )
     strongest = max(found, key=lambda a: a.bound.lower)
     estimates = [a.estimate for a in found if a.estimate is not None]
     return replace(
@@ -131,6 +139,7 @@ def audit(
         noise={name: min((a.noise or {}).get(name, np.inf) for a in found) for a in found for name in a.noise or {}},
         short=tuple(dict.fromkeys(name for a in found for name in a.short)),
         excess=max(a.excess for a in found),
+        selection=chosen,
     )
 
 

@@ -1,6 +1,7 @@
 """flocks: many canaries in one data set, each in or out by a coin, and where a release shows them.
 
 dp-streams: people with two popular items, a different pair each; in the pair's cell and in its transition's.
+dp-ratings: people with two popular items, one rated best and one worst; in the pair's cell and in that of its product.
 dp-tags: people with one tag on one item, a different cell each; in that cell of the table of items and tags.
 dp-post-tags: posts of one person each, with one of two tags by the coin; in the released tag of that post.
 mask: people with one item, or not, by the coin; in the released bit.
@@ -9,7 +10,7 @@ mask: people with one item, or not, by the coin; in the released bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from recveil.desk.catalogue import Catalogue
 from recveil.desk.release import Published, Release
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.dp_ratings import UNIT as RATING_UNIT
+from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.counting import PAIRS
 from recveil.mechanisms.dp_streams.counting import UNIT as STREAM_UNIT
@@ -49,12 +52,13 @@ class Flock:
 def world(mechanism: Mechanism) -> Interactions:
     """Many people, so that all items stand out of the noise."""
     rng = np.random.default_rng(8)
-    if not isinstance(mechanism, DpStreams):
+    if not isinstance(mechanism, DpStreams | DpRatings):
         return toy(mechanism)
     first = rng.integers(0, _ITEMS, _PEOPLE)
     item = (first[:, None] + np.arange(6) * rng.integers(1, 8, _PEOPLE)[:, None]) % _ITEMS
     user = np.repeat(np.arange(_PEOPLE), 6)
-    return from_ids(pl.Series(user), pl.Series(item.ravel()), time=np.arange(len(user)))
+    rating = rng.choice(mechanism.levels.levels, len(user)) if isinstance(mechanism, DpRatings) else None
+    return from_ids(pl.Series(user), pl.Series(item.ravel()), rating, np.arange(len(user)))
 
 
 def _new_users(data: Interactions, n: int) -> pl.Series:
@@ -75,9 +79,22 @@ def _popular(data: Interactions, n: int) -> NDArray[np.int64]:
     return np.sort(np.argsort(-often, kind="stable")[: min(n, data.n_items)])
 
 
-def _streams(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.random.Generator) -> Flock:
-    if not isinstance(mechanism, DpStreams):
-        raise TypeError
+@dataclass(frozen=True)
+class Couples:
+    """Pairs of popular items, a different one for each canary; and the data with those people who are inside."""
+
+    first: pl.Series
+    second: pl.Series
+    whole: Interactions
+
+    def cells(self, items: pl.Series, kept: NDArray[np.int64]) -> tuple[Any, Any, Bits, Any]:
+        """Where they stand among kept items: both places, whether they do, and the cell above the diagonal."""
+        i, j = (_place(side, kept, items) for side in (self.first, self.second))
+        there, low, high, m = (i >= 0) & (j >= 0), np.minimum(i, j), np.maximum(i, j), len(kept)
+        return i, j, there, np.where(there, low * (2 * m - low - 1) // 2 + high - low - 1, 0)
+
+
+def _couples(data: Interactions, inside: Bits, rng: np.random.Generator, ends: tuple[float, float] | None) -> Couples:
     n = len(inside)
     top = _popular(data, int(np.ceil(np.sqrt(2 * _SPARE * n))) + 1)
     a, b = np.triu_indices(len(top), 1)
@@ -88,19 +105,21 @@ def _streams(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.ran
     users = _new_users(data, n)
     items = pl.Series(np.column_stack([first.to_numpy(), second.to_numpy()]).ravel())
     rows = _people(data, pl.Series(np.repeat(users.to_numpy(), 2)), items, None)
-    whole = concat([data, rows.take(np.repeat(inside, 2)[np.arange(2 * n)])])
+    if ends:
+        rows = replace(rows, rating=np.tile(np.array(ends), n))
+    return Couples(first, second, concat([data, rows.take(np.repeat(inside, 2)[np.arange(2 * n)])]))
+
+
+def _streams(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.random.Generator) -> Flock:
+    if not isinstance(mechanism, DpStreams):
+        raise TypeError
+    n, couples = len(inside), _couples(data, inside, rng, None)
 
     def scores(made: Any, coded: Interactions) -> Floats:
         kept = mechanism.kept(made.rounds, made.public)
-        place = np.full(coded.n_items, -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        m, ids = len(kept), coded.items
-        i, j = (place[ids.search_sorted(side).to_numpy()] for side in (first, second))
-        there = (i >= 0) & (j >= 0)
-        real = mechanism.count(Catalogue(ids).over(data).canonical(), made.rounds, made.public)
-        low, high = np.minimum(i, j), np.maximum(i, j)
-        cell = np.where(there, low * (2 * m - low - 1) // 2 + high - low - 1, 0)
-        laws = mechanism.laws(made.public)
+        i, j, there, cell = couples.cells(coded.items, kept)
+        m, laws = len(kept), mechanism.laws(made.public)
+        real = mechanism.count(Catalogue(coded.items).over(data).canonical(), made.rounds, made.public)
         weight, shift, left = np.zeros(n), 0.0, made.rounds[1]
         parts = [("pairs", cell, np.sqrt(PAIRS) / STREAM_UNIT)]
         if "transitions" in left:
@@ -112,7 +131,29 @@ def _streams(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.ran
             shift += step**2 / v
         return np.where(there, weight - shift / 2, 0.0)
 
-    return Flock("people with a pair of popular items each", whole, Catalogue(data.items), scores)
+    return Flock("people with a pair of popular items each", couples.whole, Catalogue(data.items), scores)
+
+
+def _ratings(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.random.Generator) -> Flock:
+    if not isinstance(mechanism, DpRatings):
+        raise TypeError
+    levels = mechanism.levels.levels
+    couples = _couples(data, inside, rng, (levels[-1], levels[0]))
+
+    def scores(made: Any, coded: Interactions) -> Floats:
+        rows = Catalogue(coded.items).over(data).canonical()
+        real, laws = mechanism.count(rows, made.rounds[:1], made.public), mechanism.laws(made.public)
+        found = np.zeros(len(inside))
+        for name, kept, sign in (
+            ("pairs", mechanism.paired(made.rounds, made.public), 1.0),
+            ("products", mechanism.top(made.rounds), -1.0),  # of one rating above her mean and one as far below
+        ):
+            _, _, there, cell = couples.cells(coded.items, kept)
+            noise = (made.rounds[1][name] - real[name])[cell] / RATING_UNIT
+            found += np.where(there, (sign * noise - 0.5) * RATING_UNIT**2 / float(laws[name].size), 0.0)
+        return found
+
+    return Flock("people with one item rated best and one worst", couples.whole, Catalogue(data.items), scores)
 
 
 def _tags(mechanism: Mechanism, data: Interactions, inside: Bits, rng: np.random.Generator) -> Flock:
@@ -193,6 +234,7 @@ def _place(ids: pl.Series, kept: NDArray[np.int64], known: Any) -> NDArray[np.in
 
 FLOCKS: dict[type[Mechanism], Callable[[Mechanism, Interactions, Bits, np.random.Generator], Flock]] = {
     DpStreams: _streams,
+    DpRatings: _ratings,
     DpTags: _tags,
     DpPostTags: _posts,
     Mask: _bits,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from recveil.desk.audit import Audited, audit
 from recveil.desk.audit.one_run import AuditedOnce, audit_in_one_run
-from recveil.desk.catalogue import read_catalogue
+from recveil.desk.catalogue import as_catalogue
 from recveil.desk.inputs import Input
 from recveil.desk.progress import SILENT, Progress
 from recveil.mechanism import Mechanism
@@ -14,7 +15,7 @@ from recveil.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """`data`: what to put the canaries into, else a toy. `catalogue`: a file of public ids, as for a release.
+    """`data`: what to put the canaries into, else a toy. `catalogue`: public lists, or a file of them.
 
     `one_run`: one release with `canaries`, each in or out by a coin, instead of `runs` releases of each of two
     neighbouring data sets.
@@ -25,7 +26,7 @@ class AuditRequest:
     runs: int = 1000
     one_run: bool = False
     canaries: int = 1000
-    catalogue: str | None = None
+    catalogue: Any = None
     confidence: float = 0.95
     seed: int | None = None
 
@@ -33,7 +34,7 @@ class AuditRequest:
 def run_audit(request: AuditRequest, progress: Progress = SILENT) -> Audited | AuditedOnce:
     """What was found; its `record()` has the bound, what says so, the noise seen, and the verdict."""
     rows = request.data.all_rows() if request.data else None
-    public = read_catalogue(request.catalogue) if request.catalogue else None
+    public = as_catalogue(request.catalogue)
     mechanism, confidence, seed = request.mechanism, request.confidence, request.seed
     if request.one_run:
         return audit_in_one_run(

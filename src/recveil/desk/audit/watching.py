@@ -84,7 +84,7 @@ class Watch:
             noisy = np.asarray(table).astype(np.float64).ravel()
             law = self.laws.get(name)
             if law is not None:
-                self._noise(name, noisy - truth[name], law)
+                self.noise_seen(name, noisy - truth[name], law)
             if sides is None:
                 continue
             moved = sides[0][name] - sides[1][name]
@@ -95,7 +95,7 @@ class Watch:
                 self.costs[name] = length / (2 * size) if self.gaussian else float(np.abs(moved).sum()) / size
                 self.cost = max(self.cost, sum(self.costs.values()))
 
-    def _noise(self, name: str, noise: Floats, law: Law) -> None:
+    def noise_seen(self, name: str, noise: Floats, law: Law) -> None:
         """Squares of all cells, and cells left as they were, which a law of exact noise makes rare."""
         stated, untouched = law_facts(law)
         tally = self.tallies.setdefault(name, Tally(0.0))

@@ -10,11 +10,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
-from typing import Any, get_args
+from typing import Any
 
-from recveil.attacks.knowledge import Choice
-from recveil.desk.export import TARGETS
-from recveil.desk.publish import FORMATS, TIMES
 from recveil.errors import RecveilError, unknown
 
 UNITS = ("user", "session", "record")
@@ -22,6 +19,11 @@ USES = ("recommend", "ratings", "algorithms", "tags")
 MEASURED_ON = ("twin", "sample", "data")
 DECISIONS = ("", "approved", "refused")
 RATINGS = ("both", "with", "without")
+# As their own modules have them, which are slow to load; a test holds them together.
+FORMATS = ("parquet", "csv", "inter", "itemsets")
+TIMES = ("auto", "drop", "order", "keep")
+KNOWN_ITEMS = ("random", "rare", "consecutive")
+EXPORTS = ("huggingface", "recbole", "kaggle", "frictionless", "zip")
 Texts = tuple[str, ...]
 
 
@@ -71,12 +73,13 @@ class Use:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Mechanisms and files of other tools to compare, how thoroughly, and the one that was chosen."""
+    """Mechanisms and files of other tools to compare, how thoroughly (by which measures; all), and the chosen one."""
 
     specs: Texts = ()
     files: Texts = ()
     chosen: str = ""
     quick: bool = True
+    measures: Texts = ()
     shadows: int = 0
     holdout: float = 0.2
     seed: int = 0
@@ -98,12 +101,13 @@ class Wishes:
 
 @dataclass(frozen=True)
 class RedTeam:
-    """What the attackers of the chosen release know; shadows: releases of halves to learn from."""
+    """What the attackers of the chosen release know; shadows: releases of halves to learn from; measures: all."""
 
     known: str = "2,4,8"
     items: str = "random"
     ratings: str = "both"
     shadows: int = 0
+    measures: Texts = ()
 
 
 @dataclass(frozen=True)
@@ -204,10 +208,10 @@ def checked(choices: Choices) -> Choices:
         ("use.on", c.use.on, MEASURED_ON),
         ("release.format", c.release.format, FORMATS),
         ("release.time", c.release.time, TIMES),
-        ("red_team.items", c.red_team.items, get_args(Choice)),
+        ("red_team.items", c.red_team.items, KNOWN_ITEMS),
         ("red_team.ratings", c.red_team.ratings, RATINGS),
         ("officer.decision", c.officer.decision, DECISIONS),
-        *(("publish.exports", name, TARGETS) for name in c.publish.exports),
+        *(("publish.exports", name, EXPORTS) for name in c.publish.exports),
     ):
         if value not in known:
             raise ChoiceError(where, str(unknown(where, value, (k for k in known if k))))

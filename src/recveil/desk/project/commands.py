@@ -54,7 +54,11 @@ def _tune(choices: Choices, data: str) -> list[str]:
 def _compare(choices: Choices, data: str) -> list[str]:
     wanted = choices.candidates
     with_ = [f"--with {quote(spec)}" for spec in wanted.specs] + [f"--release {quote(file)}" for file in wanted.files]
-    how = ["--quick"] * wanted.quick + [f"--shadows {wanted.shadows}", f"--seed {wanted.seed}"]
+    how = (
+        [f"--only {','.join(wanted.measures)}"] * bool(wanted.measures)
+        + ["--quick"] * wanted.quick
+        + [f"--shadows {wanted.shadows}", f"--seed {wanted.seed}"]
+    )
     return [" ".join([f"recveil compare {data}", *with_, *how, "-o report.html"])] if with_ else []
 
 
@@ -81,6 +85,7 @@ def _measure(choices: Choices, data: str, place: str, bundle: str | None) -> str
         parts.append(f"--holdout private/{bundle or 'BUNDLE'}-held.parquet")
     parts.append(f"--known {how.known} --items {how.items}")
     parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
+    parts += [f"--only {','.join(how.measures)}"] * bool(how.measures)
     parts += [f"--shadows {how.shadows}"] * (how.shadows > 0)
     return " ".join([*parts, f"--sign {quote(choices.owner.key or 'keys/owner.key')}"])
 

@@ -8,20 +8,24 @@ project's cache, so it is not measured twice.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import RLock
 
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import ONCE, RUNNING, WAITING, Desk, Job
+from recveil.errors import RecveilError
 
 LONG = ("candidate", "solve", "exposure")  # these wait for each other; what a person waits for does not
 ATTEMPTS = 2  # of a job whose worker died
 SHARE = 0.8  # of the memory that is free, for one worker
 FLOOR = 1 << 30
+GROWN = 2 << 30  # bytes beyond which a worker is not kept for another job
 
 
 @dataclass
@@ -35,15 +39,34 @@ class Crew:
     def __post_init__(self) -> None:
         self.desk = Desk(self.project)
         self._at: dict[str, subprocess.Popen[bytes]] = {}
-        self._spare: subprocess.Popen[bytes] | None = None
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._one_at_a_time = RLock()  # the server's loop and its requests both look after it
+        self.trouble = ""  # what keeps the crew from working, such as a full disk
+        for one in self.desk.jobs():  # an earlier desk's: whatever ended it was not the fault of the job
+            if one.begun and one.kind not in ONCE and self.desk.state(one.id) == WAITING:
+                self.desk.save(replace(one, begun=0))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._at)
 
     def prepare(self) -> None:
         """Have a worker ready, so that the next job does not wait for libraries."""
-        if self._spare is None or self._spare.poll() is not None:
-            self._spare = _start(self.project.folder)
+        with self._one_at_a_time:
+            self._idle = [worker for worker in self._idle if worker.poll() is None]
+            if not self._idle:
+                self._idle.append(_start(self.project.folder))
 
     def tick(self) -> None:
         """Look after everything once: the dead, the greedy, and those who wait. Called a few times a second."""
+        with self._one_at_a_time:
+            try:
+                self._look()
+                self.trouble = ""
+            except (RecveilError, OSError) as why:
+                self.trouble = str(why)
+
+    def _look(self) -> None:
         self._reap()
         waiting, long = [], 0
         for one in self.desk.jobs():
@@ -61,18 +84,18 @@ class Crew:
 
     def cancel(self, mark: str) -> None:
         """Call a job off; what it had measured stays in the cache."""
-        if self.desk.state(mark) in (WAITING, RUNNING):
-            self.desk.cancel(mark)
-            self._stop(mark)
+        with self._one_at_a_time:
+            if self.desk.state(mark) in (WAITING, RUNNING):
+                self.desk.cancel(mark)
+                self._stop(mark)
 
     def close(self) -> None:
         """Stop the workers of this crew; their jobs wait for the next desk."""
-        for mark in list(self._at):
-            self._stop(mark)
-        if self._spare is not None:
-            self._spare.kill()
-            self._spare.wait()
-            _shut(self._spare)
+        with self._one_at_a_time:
+            for mark in list(self._at):
+                self._stop(mark)
+            while self._idle:
+                _end(self._idle.pop())
 
     def _state(self, one: Job) -> str | None:
         return RUNNING if one.id in self._at else self.desk.state(one.id)
@@ -89,20 +112,24 @@ class Crew:
             return False
         self.desk.save(replace(one, begun=one.begun + 1))
         self.prepare()
-        worker, self._spare = self._spare, None
-        if worker is None or worker.stdin is None:
-            return False
-        with suppress(BrokenPipeError):
-            worker.stdin.write(f"{one.id}\n".encode())
-            worker.stdin.flush()
+        worker = self._idle.pop()
         self._at[one.id] = worker
+        if worker.stdin is not None:
+            with suppress(BrokenPipeError):  # it died just now, which is noticed next time
+                worker.stdin.write(f"{one.id}\n".encode())
+                worker.stdin.flush()
         return True
 
     def _reap(self) -> None:
+        """Those who died, and those who are done: one of these waits for the next job, unless it has grown."""
         for mark, worker in list(self._at.items()):
-            if worker.poll() is not None:
-                _shut(worker)
+            over = _said(worker)
+            if over or worker.poll() is not None:
                 del self._at[mark]
+                if over and not self._idle and resident(worker.pid) < GROWN:
+                    self._idle.append(worker)
+                else:
+                    _end(worker)
 
     def _weigh(self, mark: str) -> None:
         """A job that takes more memory than one may has failed; the desk and its other jobs have not."""
@@ -114,9 +141,7 @@ class Crew:
     def _stop(self, mark: str) -> None:
         worker = self._at.pop(mark, None)
         if worker is not None:
-            worker.kill()
-            worker.wait()
-            _shut(worker)
+            _end(worker)
         elif pid := self.desk.pid(mark):  # of a desk that was killed; the lock says that it is still the same
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -146,10 +171,20 @@ def resident(pid: int) -> int:
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "recveil.desk.project.worker", str(folder)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
 
-def _shut(worker: subprocess.Popen[bytes]) -> None:
-    if worker.stdin is not None:
-        with suppress(OSError):
-            worker.stdin.close()
+def _said(worker: subprocess.Popen[bytes]) -> bool:
+    """Whether a worker has said that its job is over."""
+    if worker.stdout is None or not select.select([worker.stdout], [], [], 0)[0]:
+        return False
+    return bool(os.read(worker.stdout.fileno(), 64))
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    worker.kill()
+    worker.wait()
+    for pipe in (worker.stdin, worker.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()

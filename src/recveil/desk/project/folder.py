@@ -55,10 +55,7 @@ class Project:
         """Other values for some choices; refused where `version` is given and is not that of the file."""
         with self.held():
             text = self.text()
-            if version is not None and version != _version(text):
-                raise StaleError(
-                    "the project was changed elsewhere meanwhile; look at it as it is now and choose again"
-                )
+            check_version(version, _version(text))
             made = from_toml(text, FILE).changed(changes)
             if (after := to_toml(made)) != text:
                 self._write(after)
@@ -127,6 +124,12 @@ class Project:
         if path.is_dir():
             return [str(path), *sorted(str(p) for p in path.rglob("*"))]
         return [str(path), found.st_size, found.st_mtime_ns]
+
+
+def check_version(given: str | None, present: str) -> None:
+    """Raise where somebody decides on what is not there any more."""
+    if given not in (None, present):
+        raise StaleError("the project was changed elsewhere meanwhile; look at it as it is now and choose again")
 
 
 def open_project(folder: str | Path) -> Project:

@@ -18,6 +18,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from time import sleep, time
 from typing import Any
@@ -113,6 +114,10 @@ class Desk:
         with suppress(RecveilError):
             _put(self.file(mark, "failed"), {"line": " ".join(line.split()), "field": field})
 
+    def forget(self, mark: str) -> None:
+        """What came of it, so that it can be done again."""
+        self.result_file(mark).unlink(missing_ok=True)
+
     def cancel(self, mark: str) -> None:
         self.file(mark, "cancelled").touch(mode=0o600)
 
@@ -125,7 +130,7 @@ class Desk:
             return None, "it failed"
 
     def pid(self, mark: str) -> int | None:
-        """The process that does it at the moment: the lock is the truth, not the number."""
+        """The process that does it at the moment, 0 if it is not a worker's; the lock is the truth, not the number."""
         path = self.file(mark, "lock")
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -140,15 +145,15 @@ class Desk:
         return None
 
     @contextmanager
-    def taken(self, mark: str) -> Iterator[bool]:
-        """Whether the job is this process's now, for as long as the block lasts."""
+    def taken(self, mark: str, killable: bool = False) -> Iterator[bool]:
+        """Whether the job is this process's now, while the block lasts; a desk may end one that is killable."""
         handle = os.open(self.file(mark, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             if not _locked(handle):
                 yield False
                 return
             os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            os.pwrite(handle, str(os.getpid() if killable else 0).encode(), 0)
             yield True
         finally:
             os.close(handle)
@@ -210,10 +215,17 @@ def _locked(handle: int) -> bool:
 
 
 def _document(path: Path) -> Any:
+    """What a file of ours holds; None where it is not there. It is read again only when it has changed."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = path.stat()
+        return _read(path, found.st_mtime_ns, found.st_ino)
     except (OSError, ValueError):
         return None
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, changed: int, number: int) -> Any:  # noqa: ARG001
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _put(path: Path, document: Any) -> None:

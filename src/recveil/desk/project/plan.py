@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from recveil.desk.project.bundles import bundle_place, decided
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.jobs import DONE, Desk, Job, job
-from recveil.desk.project.publishing import bundle_place, decided
+from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
 from recveil.mechanisms.spec import parse, text
@@ -57,8 +59,6 @@ def _exposure(desk: Desk, choices: Choices) -> list[Job]:
 
 
 def _solve(desk: Desk, choices: Choices) -> list[Job]:
-    from recveil.desk.project.stages import solvable
-
     known = overview_of(desk, choices)
     if known is None:
         raise ChoiceError("data.source", "the data were not looked at yet")
@@ -76,7 +76,7 @@ def _solve(desk: Desk, choices: Choices) -> list[Job]:
 
 def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
     wanted = choices.candidates
-    how = [wanted.quick, wanted.shadows, wanted.holdout, wanted.seed]
+    how = [wanted.quick, wanted.measures, wanted.shadows, wanted.holdout, wanted.seed]
     depends = [*data_of(desk, choices), how]
     made = [job("candidate", spec, choices, depends, spec) for spec in map(spelt, wanted.specs)]
     for name in wanted.files:
@@ -88,6 +88,31 @@ def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
     if not made:
         raise ChoiceError("candidates.specs", "nothing to compare yet: choose at least one")
     return made
+
+
+def settled(desk: Desk, choices: Choices, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes as desk.toml keeps them: files by where they lie; a mechanism that cannot be is refused at its field."""
+    found = {name: dict(given) if isinstance(given, Mapping) else given for name, given in changes.items()}
+    data, wanted = found.get("data"), found.get("candidates")
+    if isinstance(data, dict) and isinstance(source := data.get("source"), str) and source:
+        data["source"] = desk.project.stored(source)
+    if isinstance(wanted, dict):
+        if isinstance(files := wanted.get("files"), list):
+            wanted["files"] = [_stored_file(desk, name) for name in files]
+        known = overview_of(desk, choices.changed({"data": data}) if data else choices)
+        fits = {advice["mechanism"]: advice for advice in known["fitting"]} if known else {}
+        for spec in wanted.get("specs") or ():
+            advice = fits.get(spelt(str(spec)).partition(":")[0], {"fits": True})
+            if not advice["fits"]:
+                raise ChoiceError("candidates.specs", f"{spec}: {advice['why']}")
+    return found
+
+
+def _stored_file(desk: Desk, name: Any) -> str:
+    try:
+        return desk.project.stored(str(name))
+    except ChoiceError as why:
+        raise ChoiceError("candidates.files", str(why)) from None
 
 
 def spelt(spec: str) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 
 from recveil.desk import owner
 from recveil.desk.bundle import MANIFEST, verified_digests
-from recveil.desk.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
-from recveil.desk.decision import Context, Decider, decide
+from recveil.desk.claims import OWNER
 from recveil.desk.equipment import Equipment
 from recveil.desk.export import export
 from recveil.desk.inputs import Input
@@ -22,32 +21,13 @@ from recveil.desk.licences import licence
 from recveil.desk.measure import MeasureRequest, run_measure
 from recveil.desk.places import Folder, whole
 from recveil.desk.progress import Progress
-from recveil.desk.project.choices import ChoiceError, Choices, known_levels, last_day
+from recveil.desk.project.bundles import bundle_place, decided, published_place, signer
+from recveil.desk.project.choices import ChoiceError, Choices, known_levels
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job
 from recveil.desk.publish import ReleaseRequest, run_release
-from recveil.desk.recipients import read_recipient
-from recveil.desk.signing import Ask, Signer, load_key, new_key
-from recveil.desk.verification import verify_bundle
-from recveil.errors import RecveilError
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse
-
-
-def bundle_place(project: Project, name: str) -> Path:
-    return project.room("bundles") / name
-
-
-def published_place(project: Project, name: str) -> Path:
-    return project.folder / "published" / name
-
-
-def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> Signer:
-    """A key of the owner's or the officer's; where none is named, one of the project's own, made when first needed."""
-    path = project.path(given) if given else project.room("keys") / f"{who}.key"
-    if not given and not path.exists():
-        new_key(path)
-    return load_key(path, ask)
 
 
 def make_bundle(project: Project, job: Job, progress: Progress) -> Any:
@@ -102,63 +82,13 @@ def red_team(project: Project, job: Job, progress: Progress) -> Any:
         ratings={"both": None, "with": True, "without": False}[how.ratings],
         seed=None if choices.release.seed < 0 else choices.release.seed,
         equipment=Equipment(how.shadows),
+        only=how.measures or None,
+        strict=False,
     )
     found = run_measure(request, progress)
     owner.keep_measurements(place, found, owner.owner_folder(place), signer(project, OWNER, choices.owner.key))
     kept = owner.measurements(owner.owner_folder(place), verified_digests(place)[1])
     return {"name": name, "knowledge": request.knowledge, **(kept or {})}
-
-
-def write_sheet(project: Project, choices: Choices, name: str) -> dict[str, Any]:
-    """The decision sheet as it stands now, without a decision."""
-    return dict(decide(bundle_place(project, name), _context(project, choices))["sheet"])
-
-
-def sign_decision(project: Project, choices: Choices, name: str, ask: Ask = lambda: None) -> dict[str, Any]:
-    """The officer's decision, signed into the bundle's claims; the sheet that she saw is committed to."""
-    officer = choices.officer
-    for field in ("name", "role", "decision"):
-        if not getattr(officer, field):
-            raise ChoiceError(f"officer.{field}", f"a decision needs the officer's {field}")
-    key = signer(project, OFFICER, officer.key, ask)
-    decider = Decider(officer.name, officer.role, officer.decision, key)
-    return dict(decide(bundle_place(project, name), _context(project, choices), decider))
-
-
-def _context(project: Project, choices: Choices) -> Context:
-    to = choices.recipient
-    if not to.name:
-        raise ChoiceError("recipient.name", "nobody receives it yet: choose a recipient")
-    ledger = project.path(choices.release.ledger) if choices.release.ledger else None
-    return Context(
-        recipient(project, to.name),
-        to.purpose,
-        to.contract,
-        last_day(choices),
-        choices.officer.conditions,
-        str(ledger) if ledger and ledger.exists() else None,
-    )
-
-
-def recipient(project: Project, name: str) -> Any:
-    """A recipient by name, or from a file beside desk.toml."""
-    file = project.path(name)
-    try:
-        return read_recipient(str(file) if file.is_file() else name)
-    except RecveilError as why:
-        raise ChoiceError("recipient.name", str(why)) from None
-
-
-def decisions(project: Project, name: str) -> Checked:
-    """Who said what about a bundle."""
-    place = bundle_place(project, name)
-    return check(text_of(Folder(place) / CLAIMS), verified_digests(place)[1])
-
-
-def decided(project: Project, name: str) -> str:
-    """approved, refused, or nothing yet: the last decision counts."""
-    kinds = [c.kind for c in decisions(project, name).claims if c.kind in ("approved", "refused")]
-    return kinds[-1] if kinds else ""
 
 
 def publish_bundle(project: Project, job: Job, progress: Progress) -> Any:
@@ -178,23 +108,6 @@ def publish_bundle(project: Project, job: Job, progress: Progress) -> Any:
             remarks += export(copy, to, out)["remarks"]
             progress.step("publishing", number + 2, len(wanted) + 1)
     return {"name": name, "remarks": list(dict.fromkeys(remarks)), "exports": list(wanted)}
-
-
-def verification(project: Project, choices: Choices, name: str) -> dict[str, Any]:
-    """What recveil verify says, trusting the two keys of this project."""
-    keys = fingerprints(project, choices)
-    trust = {
-        keys[OWNER]: Known(OWNER, "the owner"),
-        keys[OFFICER]: Known(OFFICER, choices.officer.name or "the officer"),
-    }
-    place = bundle_place(project, name)
-    return verify_bundle(place, trust, owner.owner_folder(place)).record() | {"keys": keys}
-
-
-def fingerprints(project: Project, choices: Choices) -> dict[str, str]:
-    """Of the keys that sign here, those that can be opened without a passphrase."""
-    given = {OWNER: choices.owner.key, OFFICER: choices.officer.key}
-    return {who: signer(project, who, key).fingerprint for who, key in given.items()}
 
 
 def _made(folder: Path) -> Path:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from recveil.desk.progress import Progress
+from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import Choices
+from recveil.desk.project.deciding import sign_decision, write_sheet
 from recveil.desk.project.folder import FILE, Project, open_project
 from recveil.desk.project.jobs import DONE, Desk, Job
 from recveil.desk.project.plan import jobs_of, standing_bundle
-from recveil.desk.project.publishing import bundle_place, decided, published_place, sign_decision, write_sheet
 from recveil.desk.project.stages import perform
 from recveil.desk.signing import Ask
 from recveil.errors import RecveilError

@@ -19,10 +19,11 @@ from recveil.desk.design import Design
 from recveil.desk.inspect import column_names, columns_of, inspect
 from recveil.desk.next_steps import starters
 from recveil.desk.progress import Progress
-from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.choices import ChoiceError
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job
 from recveil.desk.project.publishing import make_bundle, publish_bundle, red_team
+from recveil.desk.project.solving import bound
 from recveil.desk.project.units import scale_of, told_scale, units
 from recveil.desk.tune import WORLDS, TuneRequest, run_tune
 from recveil.errors import RecveilError
@@ -83,7 +84,7 @@ def first_exposure(project: Project, job: Job, progress: Progress) -> Any:
     progress.step("looking for people", 1, 2)
     rng = np.random.default_rng([choices.candidates.seed, *b"first"])
     found = linkage(
-        itself(rows), rng, ratings=False, attackers=("intersection",), targets=FIRST_TARGETS, theta=None
+        itself(rows), rng, attackers=("intersection",), targets=FIRST_TARGETS, theta=None
     )  # fmt: skip
     return {
         "stage": "first", "kind": rows.kind, "rows": len(rows), "users": rows.n_users, "items": rows.n_items,
@@ -126,39 +127,14 @@ def solve(project: Project, job: Job, progress: Progress) -> Any:
     }
 
 
-def bound(choices: Choices) -> str:
-    """What must still work, as recveil tune takes it."""
-    what = {"recommend": "lift", "tags": "lift", "algorithms": "agreement"}.get(choices.use.what)
-    if what is None:
-        raise ChoiceError(
-            "use.what", "how well ratings are predicted cannot be solved for; look at the candidates' figures"
-        )
-    return f"{what}>={choices.use.keep:g}"
-
-
 def candidate(project: Project, job: Job, progress: Progress) -> Any:
     """One candidate, attacked and put to use; what was measured before is taken from the project's own cache."""
     choices = job.made_choices()
     wanted = choices.candidates
     one: Any = Path(project.path(job.about.removeprefix("file:"))) if job.about.startswith("file:") else job.about
-    design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, None, wanted.shadows)
+    design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, wanted.measures or None, wanted.shadows)
     cache = Cache(project.room("results") / "measured")
     return run_compare(CompareRequest(project.input(choices.data), (one,), design, cache), progress).record()
-
-
-def solvable(choices: Choices, overview: dict[str, Any]) -> list[str]:
-    """Specs of the mechanisms whose strength can be solved for on these data, without that strength."""
-    found = []
-    agreement = bound(choices).startswith("agreement")
-    for advice in overview["fitting"]:
-        mechanism = known_mechanisms()[advice["mechanism"]]
-        if not advice["fits"] or (mechanism.name != "shuffle-nnn" if agreement else mechanism.strength is None):
-            continue
-        name, _, parameters = str(advice["spec"]).partition(":")
-        tuned = "" if mechanism.strength is None else mechanism.strength[0]
-        kept = [part for part in parameters.split(",") if part and part.partition("=")[0] != tuned]
-        found.append(name + (":" + ",".join(kept) if kept else ""))
-    return found
 
 
 def _uses(rows: Interactions) -> list[dict[str, Any]]:

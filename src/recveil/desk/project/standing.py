@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from recveil.desk.cache import digest
+from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk, Job
-from recveil.desk.project.plan import jobs_of, made_bundle, overview_job, overview_of
-from recveil.desk.project.publishing import bundle_place, decided, published_place
+from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job, overview_of
 from recveil.desk.recipients import built_in
 from recveil.errors import RecveilError
 
@@ -21,14 +22,15 @@ def state(project: Project) -> dict[str, Any]:
     """The whole document that a page is told whenever something changed."""
     choices, version = project.read()
     desk = Desk(project)
-    known = {kind: _jobs(desk, choices, kind) for kind in ("overview", "exposure", "solve", "candidates", "red-team")}
+    known = {kind: _jobs(desk, choices, kind) for kind in KINDS}
+    present = {job.id for jobs in known.values() for job in jobs}
     bundle = made_bundle(desk, choices)
     every = [desk.record(one) for one in desk.jobs()]
     return {
         "project": {"folder": str(project.folder), "name": project.folder.name, "version": version},
         "choices": choices.record(),
         "steps": _steps(desk, choices, known, bundle),
-        "work": [one for one in every if _matters(one, known, desk, choices)],
+        "work": [one for one in every if one["id"] in present or one["state"] in (RUNNING, WAITING)],
         "results": _results(desk, known, bundle),
         "commands": commands(desk, choices, bundle),
         "seeded": choices.release.seed >= 0,
@@ -42,25 +44,18 @@ def _jobs(desk: Desk, choices: Choices, kind: str) -> list[Job]:
         return []
 
 
-def _matters(one: dict[str, Any], known: dict[str, list[Job]], desk: Desk, choices: Choices) -> bool:
-    """Work of the present choices, and whatever is under way for others."""
-    if one["state"] in (RUNNING, WAITING):
-        return True
-    present = {job.id for jobs in known.values() for job in jobs}
-    present |= {job.id for kind in ("bundle", "publish") for job in _jobs(desk, choices, kind)}
-    return one["id"] in present
-
-
 def _results(desk: Desk, known: dict[str, list[Job]], bundle: str | None) -> dict[str, str | None]:
     """For each result a tag that changes when it does."""
-    found = {kind: _tag([desk.result_file(job.id) for job in jobs]) for kind, jobs in known.items()}
+    found = {
+        kind: _tag([desk.result_file(job.id) for job in jobs]) for kind, jobs in known.items() if kind != "publish"
+    }
     place = bundle_place(desk.project, bundle) if bundle else None
     sheet = place.with_name(f"{place.name}.owner") / "decision.json" if place else None
     claims = place / "claims.jsonl" if place else None
     published = published_place(desk.project, bundle) if bundle else None
     return found | {
         "bundle": bundle,
-        "sheet": _tag([p for p in (sheet, claims) if p]),
+        "sheet": digest(b"".join(p.read_bytes() for p in (sheet, claims) if p and p.exists())) if place else None,
         "published": _tag([published / "bundle" / "claims.jsonl"] if published else []),
     }
 
@@ -88,7 +83,7 @@ def _steps(desk: Desk, choices: Choices, known: dict[str, list[Job]], bundle: st
     if steps["candidates"]["state"] == DONE_ and not choices.candidates.chosen:
         steps["candidates"]["state"] = OPEN
     chosen = ready or ("" if choices.candidates.chosen else "choose one of the candidates first")
-    steps["red-team"] = _worked(desk, known["red-team"] or _jobs(desk, choices, "bundle"), chosen, "")
+    steps["red-team"] = _worked(desk, known["red-team"] or known["bundle"], chosen, "")
     if steps["red-team"]["state"] == DONE_ and not known["red-team"]:
         steps["red-team"]["state"] = OPEN
     made = "" if bundle else "the chosen one must be made and attacked first"

@@ -8,28 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from recveil.desk import evidence, ledger, owner
-from recveil.desk.bundle import verified_digests
-from recveil.desk.candidates import ELSEWHERE
 from recveil.desk.criteria import CRITERIA
 from recveil.desk.project import plan
-from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.bundles import bundle_place, decided, decisions, published_place, recipient, verification
+from recveil.desk.project.choices import ChoiceError
+from recveil.desk.project.deciding import write_sheet
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, Desk
-from recveil.desk.project.publishing import (
-    bundle_place,
-    decided,
-    decisions,
-    published_place,
-    recipient,
-    verification,
-    write_sheet,
-)
+from recveil.desk.project.solving import bound
+from recveil.desk.project.units import with_unit
 from recveil.desk.recipients import built_in
-from recveil.guarantee import Guarantee
-from recveil.measurement import Measurement
-from recveil.report.table import Entry, Report, Words, short
-from recveil.report.verdict import headline as verdict
-from recveil.report.verdict import sentence
 
 KNOWN = 4  # items that the attacker of the headline knows
 OUTSIDE = (
@@ -43,9 +31,15 @@ class NotThereError(ChoiceError):
 
 
 def overview(project: Project) -> Any:
+    """What was found in the data; mechanisms with a promise about the unit that was chosen."""
     choices, _ = project.read()
     desk = Desk(project)
-    return _there(desk.result(plan.overview_job(desk, choices).id), "the data were not looked at yet")
+    found = dict(_there(desk.result(plan.overview_job(desk, choices).id), "the data were not looked at yet"))
+    unit = choices.protect.unit
+    if not found["problem"]:
+        found["starters"] = [with_unit(spec, unit) for spec in found["starters"]]
+        found["fitting"] = [one | {"spec": with_unit(one["spec"], unit)} for one in found["fitting"]]
+    return found
 
 
 def exposure(project: Project, names: bool = False) -> dict[str, Any]:
@@ -59,25 +53,30 @@ def exposure(project: Project, names: bool = False) -> dict[str, Any]:
             {"ordinal": n, **{k: v for k, v in row.items() if names or k != name}}
             for n, row in enumerate(found[key], 1)
         ]
-    curve = _curve(found["measurements"])
-    return found | {"headline": headline(found["measurements"]), "curve": curve}
+    measured = found["measurements"]
+    return found | {
+        "headline": headline(measured),
+        "curve": _curve(measured),
+        "headline_rated": headline(measured, rated=True),
+        "curve_rated": _curve(measured, rated=True),
+    }
 
 
-def headline(measurements: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How many people few known items single out."""
-    return min(_curve(measurements), key=lambda point: abs(point["known"] - KNOWN), default=None)
+def headline(measurements: list[Mapping[str, Any]], rated: bool = False) -> dict[str, Any] | None:
+    """How many people few known items single out; `rated`: with the ratings that they gave."""
+    return min(_curve(measurements, rated), key=lambda point: abs(point["known"] - KNOWN), default=None)
 
 
-def _curve(measurements: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _curve(measurements: list[Mapping[str, Any]], rated: bool = False) -> list[dict[str, Any]]:
     """By number of known items, who is found by those who match them all."""
     return [
-        {"known": m["params"]["known"], **_figures(m)}
+        {"known": m["params"]["known"], **figures_of(m)}
         for m in measurements
-        if m["name"] == "linkage" and m["params"]["attacker"] == "intersection" and not m["params"]["ratings"]
+        if m["name"] == "linkage" and m["params"]["attacker"] == "intersection" and m["params"]["ratings"] == rated
     ]
 
 
-def _figures(m: Mapping[str, Any]) -> dict[str, Any]:
+def figures_of(m: Mapping[str, Any]) -> dict[str, Any]:
     return {key: m[key] for key in ("value", "low", "high", "control", "chance")}
 
 
@@ -87,8 +86,6 @@ def recipients() -> list[dict[str, Any]]:
 
 def solved(project: Project) -> dict[str, Any]:
     """What was solved for, and what could not be."""
-    from recveil.desk.project.stages import bound
-
     choices, _ = project.read()
     desk = Desk(project)
     jobs = plan.jobs_of(desk, choices, "solve")
@@ -100,80 +97,6 @@ def solved(project: Project) -> dict[str, Any]:
         "bound": bound(choices),
         "outside_proof": OUTSIDE,
     }
-
-
-def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str]]:
-    """One report on all candidates that are done, as recveil compare would give it; and the job of each spec."""
-    desk = Desk(project)
-    jobs = plan.candidate_jobs(desk, choices)
-    found = [(one.id, record) for one in jobs if (record := desk.result(one.id))]
-    if not found:
-        raise NotThereError(None, "no candidate is done yet")
-    entries, ids = [], {}
-    for mark, record in found:
-        for facts in record["mechanisms"]:
-            promise = Guarantee(**facts["guarantee"])
-            entries.append(Entry(**{**facts, "guarantee": promise, "lost": tuple(facts["lost"])}))
-            ids[facts["spec"]] = mark
-    data = found[0][1]["data"]
-    return Report(
-        data=data,
-        entries=tuple(entries),
-        measurements=tuple(Measurement(**m) for _, record in found for m in record["measurements"]),
-        left_out=tuple(dict.fromkeys(line for _, record in found for line in record["left_out"])),
-        meta=found[0][1]["meta"],
-        words=Words(person="session" if data["unit"] == "session" else "person"),
-    ), ids
-
-
-def candidates(project: Project) -> dict[str, Any]:
-    """The frontier as far as it is known, and a card for each candidate."""
-    choices, _ = project.read()
-    report, ids = report_of(project, choices)
-    best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
-    chosen = plan.chosen_job(Desk(project), choices)
-    return {
-        "verdict": [verdict(report)],
-        "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
-        "left_out": list(report.left_out),
-        "outside_proof": OUTSIDE,
-    }
-
-
-def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: str | None) -> dict[str, Any]:
-    own = [m for m in report.measurements if m.mechanism == entry.spec]
-    figures = {"found": report.found(entry), "lift": report.lift(entry), "membership": report.membership(entry)}
-    return {
-        "id": mark,
-        **entry.record(),
-        "short": short(entry.spec),
-        "sentence": sentence(report, entry),
-        "frontier": best,
-        **{name: None if m is None else _figures(m.record()) for name, m in figures.items()},
-        "curve": [{"known": m.params["known"], **_figures(m.record())} for m in report.linkage(entry)],
-        "damage": _damage(own),
-        "measurements": [m.record() for m in own],
-        "elsewhere": entry.done == ELSEWHERE,
-        "chosen": bool(chosen) and mark == chosen,
-    }
-
-
-def _damage(own: list[Measurement]) -> list[dict[str, Any]]:
-    """What is lost by kind of item and of person, on average over the referees."""
-    groups: dict[str, list[Measurement]] = {}
-    for m in own:
-        if m.name == "damage":
-            groups.setdefault(str(m.params["group"]), []).append(m)
-    return [
-        {"group": group, **{key: sum(getattr(m, key) for m in some) / len(some) for key in ("value", "low", "high")}}
-        for group, some in groups.items()
-    ]
-
-
-def report_page(project: Project) -> str:
-    from recveil.report.html import html
-
-    return html(report_of(project, project.read()[0])[0])
 
 
 def bundle(project: Project) -> dict[str, Any]:
@@ -270,15 +193,27 @@ def watch(project: Project) -> dict[str, Any]:
         "claims": said.record() if said else [],
         "problems": list(said.problems) if said else [],
         "expires": str(last.until) if last else None,
-        "bundle": verified_digests(bundle_place(project, name))[0]["spec"] if name else None,
+        "bundle": name,
+        "bundles": _bundles(project),
     }
+
+
+def _bundles(project: Project) -> list[dict[str, Any]]:
+    """All bundles that were made here, the newest first."""
+    desk, found = Desk(project), []
+    for one in reversed(desk.jobs()):
+        if one.kind == "bundle" and (made := desk.result(one.id)) and bundle_place(project, one.id).exists():
+            out = published_place(project, one.id).exists()
+            said = {"name": one.id, "spec": made["manifest"]["spec"], "seeded": made["manifest"]["seeded"]}
+            found.append(said | {"decision": decided(project, one.id) or None, "published": out})
+    return found
 
 
 def odds(epsilon: float) -> dict[str, Any]:
     """What an attacker may believe after a release, by what she believed before."""
-    from recveil.report.decision import _after
+    from recveil.report.decision import believed_after
 
-    return {"epsilon": epsilon, "points": [[p / 40, _after(p / 40, epsilon)] for p in range(41)]}
+    return {"epsilon": epsilon, "points": [[p / 40, believed_after(p / 40, epsilon)] for p in range(41)]}
 
 
 def _there(found: Any, line: str) -> Any:

@@ -1,6 +1,7 @@
-"""A worker: a process that does one job. It loads what work needs, then waits for the name of a job on its input.
+"""A worker: a process that does jobs. It loads what work needs, then waits for the name of a job on its input.
 
-Run as `python -m recveil.desk.project.worker FOLDER`. If its input ends before a job came, nobody wants it any more.
+Run as `python -m recveil.desk.project.worker FOLDER`. It says on its output when a job is over. When its input ends,
+nobody wants it any more: a job that it has begun is finished, and no other is taken.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ def main(folder: str) -> None:
     from pathlib import Path
 
     desk = Desk(Project(Path(folder)))
-    mark = sys.stdin.readline().strip()
-    if mark:
-        work(desk, mark)
+    for line in sys.stdin:
+        work(desk, line.strip())
+        print("over", flush=True)
 
 
 def work(desk: Desk, mark: str) -> None:
     """Do a job, unless it is done or another process is at it; its result, or the line why there is none."""
-    with desk.taken(mark) as mine:
+    with desk.taken(mark, killable=True) as mine:
         one = desk.job(mark)
         if not mine or one is None or desk.state(mark) == DONE:
             return
@@ -53,3 +54,5 @@ if __name__ == "__main__":
         main(sys.argv[1])
     except (RecveilError, KeyboardInterrupt) as stopped:
         sys.exit(str(stopped))
+    except BrokenPipeError:  # the desk is gone
+        os._exit(0)

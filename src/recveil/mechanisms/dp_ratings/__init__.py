@@ -7,7 +7,7 @@ docs/guarantees/dp_ratings.md has the theorem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_ratings.directions import directions, square, tastes
 from recveil.mechanisms.dp_ratings.drawing import Tables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
+from recveil.mechanisms.dp_ratings.features import feature_matrix
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, LENGTHS, SPREADS
-from recveil.mechanisms.dp_ratings.scale import Scale, scale
+from recveil.mechanisms.dp_ratings.scale import BY_TYPE, UNTOLD, Scale, scale
 from recveil.randomness import Source
 from recveil.views.contributions import at_most
 
@@ -64,6 +65,7 @@ class DpRatings(Synthesis):
     kinds = ("ratings",)
     first_look = "epsilon=4,delta=1e-6,scale=1..5"
     learned_from = "tables"
+    reads_features = True
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     rounds = 3
     drawing = ("k",)
@@ -73,19 +75,35 @@ class DpRatings(Synthesis):
         about="the chance that the promise fails; well below one over the number of people",
         rule=Within(0, 0.1, open_low=True),
     )
-    scale: str = parameter(about="the public scale of ratings, such as 1..5, 0.5..5/0.5 or (1,2,3,4,5)")
+    scale: str = parameter(
+        BY_TYPE,
+        about="the public scale of ratings, such as 1..5, 0.5..5/0.5 or (1,2,3,4,5); type: that of a column which is "
+        "Boolean or an Enum of numbers",
+    )
     k: int | str = parameter("auto", about="how many people to draw; auto: about as many as there were")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        scale(self.scale)
+        if self.scale != BY_TYPE:
+            scale(self.scale)
         if self.k != "auto" and not (isinstance(self.k, int) and self.k >= 1):
             raise RecveilError(f"{self.name}: parameter k must be auto or a whole number >= 1, not {self.k}")
 
     @property
     def levels(self) -> Scale:
         """The public scale."""
+        if self.scale == BY_TYPE:
+            raise RecveilError(UNTOLD)
         return scale(self.scale)
+
+    def check_fit(self, data: Interactions) -> None:
+        super().check_fit(data)
+        if self.scale == BY_TYPE and data.levels is None:
+            raise RecveilError(UNTOLD)
+
+    def told(self, data: Interactions) -> DpRatings:
+        levels = ",".join(f"{level:g}" for level in data.levels or ())
+        return replace(self, scale=f"({levels})") if self.scale == BY_TYPE else self
 
     def selects(self, public: Public) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
@@ -162,17 +180,22 @@ class DpRatings(Synthesis):
         if len(noisy) < FEWEST_ITEMS:
             raise RecveilError(self._too_few(len(noisy), public))
         have = popularity(noisy, sigma["have"])
+        features = self._features(public, len(noisy))
         if len(published) == 1:
-            found = effects(have, published[0]["like"] / UNIT, sigma["like"])
+            found = effects(have, published[0]["like"] / UNIT, sigma["like"], features=features)
             return {"effect": np.clip(found, -MOST_EFFECT, MOST_EFFECT)}
         if len(published) == 2:
             paired, top = self.paired(published, public), self.top(published)
             G = square(published[1]["pairs"] / UNIT, len(paired))
             R = square(published[1]["products"] / UNIT, len(top))
             psi = tastes(G, paired, have, sigma["pairs"])
-            phi = directions(R, top, psi, sigma["products"])
+            phi = directions(R, top, psi, sigma["products"], features)
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
         return {}
+
+    def _features(self, public: Public, n: int) -> Floats | None:
+        """Public features of the n items; none while items that were just selected have no names yet."""
+        return feature_matrix(public.features, public.items) if len(public.items) == n else None
 
     def _too_few(self, n: int, public: Public) -> str:
         if public.catalogue:
@@ -206,6 +229,7 @@ class DpRatings(Synthesis):
             every["psi"],
             self.paired(published, public),
             self.levels,
+            self._features(public, len(every["effect"])),
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
@@ -213,8 +237,9 @@ class DpRatings(Synthesis):
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
-        known = "the catalogue of items and the scale of ratings" if public.catalogue else "the scale of ratings"
-        verb = "are" if public.catalogue else "is"
+        facts = ["the catalogue of items"] * public.catalogue + ["features of items"] * (public.features is not None)
+        known = " and ".join(filter(None, (", ".join(facts), "the scale of ratings")))
+        verb = "are" if facts else "is"
         sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
         return Guarantee(
             f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "

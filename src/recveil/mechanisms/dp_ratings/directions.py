@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.dp.denoise import independence
+from recveil.mechanisms.dp_ratings.features import feature_directions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,11 +64,12 @@ def tastes(G: Floats, kept: Ints, have: Floats, sigma: float) -> Floats:
     return found
 
 
-def directions(R: Floats, top: Ints, psi: Floats, sigma: float) -> Floats:
-    """Orthonormal directions of ratings, over all items: from products of ratings of the top items, and tastes."""
+def directions(R: Floats, top: Ints, psi: Floats, sigma: float, features: Floats | None = None) -> Floats:
+    """Orthonormal directions of ratings, over all items: from products of ratings of top items, tastes, features."""
     values, vectors = top_vectors(R, MOST_DIRECTIONS)
     above = max(int((values > 2 * sigma * np.sqrt(len(top))).sum()), 1)
     mine = np.zeros((len(psi), above))
     mine[top] = vectors[:, :above]
     U, strength, _ = np.linalg.svd(np.hstack([mine, psi]), full_matrices=False)
-    return U[:, strength > 0.1][:, :MOST_DIRECTIONS]
+    found = U[:, strength > 0.1][:, :MOST_DIRECTIONS]
+    return found if features is None else feature_directions(features, found)

@@ -42,6 +42,7 @@ class Tables:
     psi: Floats
     paired: Ints
     scale: Scale
+    features: Floats | None = None  # public ones of the items
 
     @cached_property
     def have(self) -> Floats:
@@ -55,7 +56,7 @@ class Tables:
 def told(tables: Tables) -> Told:
     """What the tables tell of ratings."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
-    rest = effects(have, noisy["rest"], sigma["rest"], tables.effect)
+    rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
     return Told(
         have,
@@ -63,7 +64,7 @@ def told(tables: Tables) -> Told:
         np.clip(tables.effect + rest, -MOST_EFFECT, MOST_EFFECT),
         rest,
         tables.phi,
-        loadings(C, have, tables.phi, sigma["loadings"]),
+        loadings(C, have, tables.phi, sigma["loadings"], tables.features),
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
@@ -81,7 +82,7 @@ def expected(tables: Tables) -> ExpectedPairs:
 
 def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
-    number, shares = people.number_of_people(tables.noisy["lengths"], tables.sigma)
+    number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
     pairs = expected(tables)
     M = shrunk_pairs(tables.pairs, pairs, tables.sigma["pairs"], 0.5)
@@ -102,7 +103,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
     )
     frames = item_tables(known, model).frames(public.items)
     frames["pairs"] = pair_frame(direct(tables, pairs), public.items)
-    return Drawn(made, frames)
+    return Drawn(made, frames, notes={"few people": little} if little else {})
 
 
 def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:

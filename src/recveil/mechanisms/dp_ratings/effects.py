@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.dp.denoise import mixture
+from recveil.mechanisms.dp_ratings.features import explained, ridge
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,34 +33,38 @@ def popularity(noisy: Floats, sigma: float) -> Floats:
     return found
 
 
-def effects(have: Floats, like: Floats, sigma: float, extra: Floats | None = None) -> Floats:
-    """like / have without its noise: a curve in popularity (and in `extra`), and what stands out of it.
+def effects(
+    have: Floats, like: Floats, sigma: float, extra: Floats | None = None, features: Floats | None = None
+) -> Floats:
+    """like / have without its noise: a curve in popularity (and in `extra`), features, and what stands out of it.
 
     have: counts without noise. like: have * effect + noise of deviation sigma.
     """
     x = np.clip(np.log(have / np.median(have)), -4, 4)
     columns = [np.ones_like(x), x, x * x, *([] if extra is None else [extra])]
-    design = have[:, None] * np.stack(columns, axis=1)
+    known = np.hstack([np.stack(columns, axis=1), *([] if features is None else [features])])
     kinds = classes(have)
-    tau = np.full(len(have), 0.05)
+    tau, slack = np.full(len(have), 0.05), 0.01
     prior, rest = np.zeros_like(have), like
     for _ in range(_ROUNDS):
-        root = 1 / np.sqrt(sigma**2 + have**2 * tau)
-        weights = np.linalg.lstsq(design * root[:, None], like * root, rcond=None)[0]
-        prior = np.stack(columns, axis=1) @ weights
+        weight = 1 / (sigma**2 + have**2 * tau)
+        weights, slack = ridge(have[:, None] * known, like, weight, len(columns), slack)
+        prior = known @ weights
         rest = like - have * prior
-        tau = spreads(have, rest[:, None], sigma, kinds, 1 / (sigma**2 + have**2 * tau))
+        tau = spreads(have, rest[:, None], sigma, kinds, weight)
     found: Floats = prior + rest * have * tau / (have**2 * tau + sigma**2)
     return found
 
 
-def loadings(sums: Floats, have: Floats, directions: Floats, sigma: float) -> Floats:
-    """sums / have without its noise: a linear function of the directions, and what stands out of it; rows are items."""
+def loadings(sums: Floats, have: Floats, directions: Floats, sigma: float, features: Floats | None = None) -> Floats:
+    """sums / have without its noise: a linear function of directions, features, and what stands out; rows are items."""
     d = directions.shape[1]
     L = np.linalg.lstsq(have[:, None] * directions, sums, rcond=None)[0]
     strength = ((have[:, None] * (directions @ L)) ** 2).sum(0)
     L = L * np.maximum(0.0, 1 - d * sigma**2 / np.maximum(strength, 1e-12))
     fit = directions @ L
+    if features is not None:
+        fit += explained(sums - have[:, None] * fit, have, features, sigma)
     rest = sums - have[:, None] * fit
     tau = spreads(have, rest, sigma, classes(have), np.ones_like(have))
     found: Floats = fit + rest * (have * tau / (have**2 * tau + sigma**2))[:, None]

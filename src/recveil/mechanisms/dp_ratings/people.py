@@ -16,7 +16,10 @@ SPREADS = np.array([0.25, 0.33, 0.4, 0.47, 0.55, 0.65])
 LENGTHS = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 _HEIGHT_ENDS = np.concatenate([[-0.9], HEIGHTS, [0.95]])
 _SPREAD_ENDS = np.concatenate([[0.12], SPREADS, [0.8]])
-FEWEST = 20  # people to a deviation of the noise in the levels; docs/explanation/dp_ratings.md says what fewer teach
+FEWEST, ENOUGH = (
+    20,
+    40,
+)  # people to a deviation of the noise in the levels; docs/explanation/dp_ratings.md says what fewer teach
 _RARE = 0.001  # of the most frequent level: the weight of one that does not stand out of the noise
 
 
@@ -62,8 +65,8 @@ def level_shares(noisy: Floats, sigma: float) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def number_of_people(lengths: Floats, sigma: dict[str, float]) -> tuple[int, Floats]:
-    """To two digits, and the shares of the classes of length that stand out of the noise.
+def number_of_people(lengths: Floats, sigma: dict[str, float]) -> tuple[int, Floats, str]:
+    """To two digits, the shares of the classes of length that stand out of the noise, and a warning, if any.
 
     Fewer people than teach anything at this epsilon are refused: a function of noisy lengths alone.
     """
@@ -75,7 +78,12 @@ def number_of_people(lengths: Floats, sigma: dict[str, float]) -> tuple[int, Flo
             "teach nothing: more people or a larger epsilon would help"
         )
     digits = 10.0 ** max(np.floor(np.log10(n)) - 1, 0)
-    return max(int(np.round(n / digits) * digits), 1), counts / n
+    number = max(int(np.round(n / digits) * digits), 1)
+    enough = ENOUGH * sigma["levels"]
+    little = (
+        f"about {number:,} people stand out of the noise, and fewer than {enough:,.0f} teach little at this epsilon"
+    )
+    return number, counts / n, little if n < enough else ""
 
 
 def draw_lengths(shares: Floats, k: int, most: int, rng: np.random.Generator) -> Ints:

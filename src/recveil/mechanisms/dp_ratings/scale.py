@@ -13,6 +13,11 @@ from recveil.errors import RecveilError
 Floats = NDArray[np.float64]
 
 MOST_LEVELS = 201
+BY_TYPE = "type"
+UNTOLD = (
+    "dp-ratings must be told the scale of ratings, which it never reads off them: --scale 1,2,3,4,5, scale=1..5 in the "
+    "spec, or a column of ratings whose type declares its levels (Boolean, or an Enum of numbers)"
+)
 REMEDY = "write it as 1..5, as 0.5..5/0.5 (in steps of one half), or as (1,2,3,4,5)"
 
 

@@ -14,6 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
+from recveil.web import messages
 from recveil.web.advisor import people_api, problems, public_api
 from recveil.web.advisor.guard import HEADERS, Guard
 from recveil.web.advisor.offline import offline_page
@@ -51,6 +52,7 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(Exception, _unexpected)
     app.include_router(people_api.router)
     app.include_router(public_api.router)
+    app.mount("/static/messages", StaticFiles(directory=messages.FILES), name="messages")
     app.mount("/static", StaticFiles(directory=HERE / "static", check_dir=False), name="static")
     _pages(app)
     return app
@@ -63,20 +65,28 @@ async def _unexpected(_: Request, __: Exception) -> JSONResponse:
 def _pages(app: FastAPI) -> None:
     templates = Jinja2Templates(directory=HERE / "templates")
 
+    def page(request: Request, name: str) -> HTMLResponse:
+        """In the language that the browser asks for."""
+        language = messages.chosen(request.headers.get("accept-language"))
+        words = {"language": language, "say": messages.speaker("advisor", language)}
+        headers = {"Content-Language": language, "Vary": "Accept-Language"}
+        return templates.TemplateResponse(request, name, words, headers=headers)
+
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> HTMLResponse:
-        return templates.TemplateResponse(request, "index.html", {"version": __version__})
+        return page(request, "index.html")
 
     @app.get("/embed", include_in_schema=False)
     async def embed(request: Request) -> HTMLResponse:
-        return templates.TemplateResponse(request, "embed.html", {"version": __version__})
+        return page(request, "embed.html")
 
     @app.get("/history", include_in_schema=False)
     async def history(request: Request) -> HTMLResponse:
-        return templates.TemplateResponse(request, "history.html", {"embedded": ""})
+        return page(request, "history.html")
 
     @app.get("/history/offline", include_in_schema=False)
     async def offline(request: Request) -> Response:
-        page = await asyncio.to_thread(offline_page, request.app.state.studio.snapshot)
-        named = {"Content-Disposition": 'attachment; filename="recveil-history.html"'}
-        return Response(page, media_type="text/html", headers=named)
+        language = messages.chosen(request.headers.get("accept-language"))
+        saved = await asyncio.to_thread(offline_page, request.app.state.studio.snapshot, language)
+        named = {"Content-Disposition": 'attachment; filename="recveil-history.html"', "Vary": "Accept-Language"}
+        return Response(saved, media_type="text/html", headers=named)

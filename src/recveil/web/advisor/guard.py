@@ -31,6 +31,7 @@ PUBLIC = (
     "/api/v1/catalogue",
     "/api/v1/model",
 )  # anyone may read these, from any page
+SEARCH = 10  # reads that a search counts for: it looks through all titles
 LIMITED = (*PUBLIC[1:], "/history/offline")
 
 
@@ -87,7 +88,7 @@ class Guard:
             raise Problem(421, "this server is not asked for under this name; --site NAME tells it another")
         limit = BODY
         if scope["path"].startswith(LIMITED) and scope["method"] in ("GET", "HEAD"):
-            self.studio.reads.spend(network_of(scope))
+            self.studio.reads.spend(network_of(scope), SEARCH if b"query=" in scope["query_string"] else 1)
         changes = scope["path"] == CATALOGUE and scope["method"] == "PUT"
         if changes or scope["path"] == METRICS:
             check_admin(self.studio, headers.get("authorization", ""), network_of(scope))

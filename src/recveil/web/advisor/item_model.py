@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import sqlalchemy as sa
-from sqlalchemy import Engine, func, insert, select, update
+from sqlalchemy import Engine, delete, func, insert, select, update
 
 from recveil.data import from_ids
 from recveil.desk.release import publish
@@ -25,7 +25,7 @@ from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.drawing import similarity
 from recveil.randomness import entropy
 from recveil.web.advisor.recommending import as_array
-from recveil.web.advisor.schema import alone, clicks, items, models
+from recveil.web.advisor.schema import alone, backups, clicks, items, models
 from recveil.web.advisor.store import YEAR, iso, now, reading
 
 ALIKE = 15  # items that stand beside an item
@@ -81,6 +81,7 @@ def make_due(engine: Engine, budget: ModelBudget) -> bool:
     rho = mechanism.rho(_public(pl.Series([], dtype=pl.String)))
     with engine.begin() as db:
         alone(db)
+        _enter_lost(db, budget, rho)
         last = db.execute(select(func.max(models.c.at))).scalar_one()
         if last is not None and now() < last + YEAR // budget.refreshes:
             return False
@@ -98,6 +99,20 @@ def make_due(engine: Engine, budget: ModelBudget) -> bool:
     with engine.begin() as db:
         db.execute(update(models).where(models.c.id == number).values(document=document))
     return True
+
+
+def _enter_lost(db: sa.Connection, budget: ModelBudget, rho: float) -> None:
+    """In a database from a backup: models that may have been made since, and that it knows nothing of, are spent."""
+    copied = db.execute(select(func.max(backups.c.at))).scalar_one()
+    if copied is None:
+        return
+    last, pause = db.execute(select(func.max(models.c.at))).scalar_one(), YEAR // budget.refreshes
+    due = copied if last is None else max(copied, last + pause)
+    lost = 0 if now() < due else min(1 + (now() - due) // pause, budget.refreshes)
+    if lost:
+        spent = {"rho": lost * rho, "epsilon": epsilon_of(lost * rho, budget.delta), "delta": budget.delta}
+        db.execute(insert(models).values(at=now(), **spent))
+    db.execute(delete(backups))
 
 
 def _learn(engine: Engine, mechanism: DpStreams) -> dict[str, Any]:
@@ -132,6 +147,12 @@ def learn(data: Any, mechanism: DpStreams) -> dict[str, Any]:
 
 def _public(catalogue: pl.Series) -> Public:
     return Public("clicks", "user", catalogue, None, catalogue=True)
+
+
+def newest_number(db: sa.Connection) -> int:
+    """Of the last model that was made, whatever came of it."""
+    made = select(func.coalesce(func.max(models.c.id), 0)).where(models.c.document.is_not(None))
+    return int(db.execute(made).scalar_one())
 
 
 def newest(db: sa.Connection) -> ItemModel | None:

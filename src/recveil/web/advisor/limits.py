@@ -1,12 +1,16 @@
-"""Rate limits: token buckets in memory, for the callers seen most recently. An address stands for its network."""
+"""Rate limits in memory, for the callers seen most recently. An address stands for its network.
+
+What a caller did is paid for at a steady rate; one number, the time at which all of it will have been paid, is all that
+is kept. `sharing` adds what the caller did elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Hashable
 from ipaddress import IPv6Address, ip_address
 from math import ceil
-from time import monotonic
 
 from recveil.web.advisor.problems import Problem
 
@@ -32,29 +36,36 @@ class RateLimit:
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate, self.burst = rate, burst
-        self._callers: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # what is left, and when that was
+        self._paid: OrderedDict[Hashable, float] = OrderedDict()  # when all that a caller did will have been paid for
+        self._unshared: Counter[Hashable] = Counter()  # what other workers do not know of yet
 
     def left(self, caller: Hashable) -> float:
         """How many things this caller may do at once now."""
-        left, since = self._callers.get(caller, (float(self.burst), 0.0))
-        return min(self.burst, left + (monotonic() - since) * self.rate)
+        return self.burst - self.rate * max(0.0, self._paid.get(caller, 0.0) - time.monotonic())
 
-    def spend(self, caller: Hashable) -> None:
-        """One thing more; a Problem where it is too many."""
-        left = self.left(caller)
-        allowed = left >= 1
-        self._callers[caller] = (left - allowed, monotonic())
-        self._callers.move_to_end(caller)
-        if len(self._callers) > REMEMBERED:
-            self._callers.popitem(last=False)
-        if not allowed:
-            raise self.refusal(left)
+    def spend(self, caller: Hashable, times: int = 1) -> None:
+        """One thing more, that counts for as many; a Problem where it is too many."""
+        self.check(caller, times)
+        self._unshared[caller] += times
+        self.remember(caller, max(self._paid.get(caller, 0.0), time.monotonic()) + times / self.rate)
 
-    def check(self, caller: Hashable) -> None:
+    def check(self, caller: Hashable, times: int = 1) -> None:
         """A Problem where one thing more would be too many; nothing is spent."""
         left = self.left(caller)
-        if left < 1:
-            raise self.refusal(left)
+        if left < times:
+            raise self.refusal(left - times + 1)
+
+    def remember(self, caller: Hashable, paid: float) -> None:
+        self._paid[caller] = paid
+        self._paid.move_to_end(caller)
+        if len(self._paid) > REMEMBERED:
+            gone, _ = self._paid.popitem(last=False)
+            self._unshared.pop(gone, None)
+
+    def unshared(self) -> dict[Hashable, int]:
+        """What was done since this was last asked."""
+        told, self._unshared = self._unshared, Counter()
+        return dict(told)
 
     def refusal(self, left: float) -> Problem:
         wait = ceil((1 - left) / self.rate)

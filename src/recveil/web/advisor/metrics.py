@@ -12,7 +12,8 @@ BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)  # seconds
 class Metrics:
     """Counters of requests by method, route and status, and how long they took."""
 
-    def __init__(self) -> None:
+    def __init__(self, worker: int = 0) -> None:
+        self.worker = worker  # its number where there are several; each is asked about itself
         self._lock = Lock()
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._within: Counter[float] = Counter()
@@ -28,18 +29,21 @@ class Metrics:
     def text(self, gauges: dict[str, float]) -> str:
         """In Prometheus' text format, with some numbers that are true at this moment."""
         with self._lock:
+            own = f'worker="{self.worker}"'
             lines = ["# TYPE recveil_requests_total counter"]
             lines += [
-                f'recveil_requests_total{{method="{method}",route="{route}",status="{status}"}} {n}'
+                f'recveil_requests_total{{{own},method="{method}",route="{route}",status="{status}"}} {n}'
                 for (method, route, status), n in sorted(self._requests.items())
             ]
             lines += ["# TYPE recveil_request_seconds histogram"]
-            lines += [f'recveil_request_seconds_bucket{{le="{bound:g}"}} {self._within[bound]}' for bound in BOUNDS]
             lines += [
-                f'recveil_request_seconds_bucket{{le="+Inf"}} {self._count}',
-                f"recveil_request_seconds_sum {self._seconds:.6f}",
-                f"recveil_request_seconds_count {self._count}",
+                f'recveil_request_seconds_bucket{{{own},le="{bound:g}"}} {self._within[bound]}' for bound in BOUNDS
+            ]
+            lines += [
+                f'recveil_request_seconds_bucket{{{own},le="+Inf"}} {self._count}',
+                f"recveil_request_seconds_sum{{{own}}} {self._seconds:.6f}",
+                f"recveil_request_seconds_count{{{own}}} {self._count}",
             ]
         for name, value in gauges.items():
-            lines += [f"# TYPE recveil_{name} gauge", f"recveil_{name} {value:g}"]
+            lines += [f"# TYPE recveil_{name} gauge", f"recveil_{name}{{{own}}} {value:g}"]
         return "\n".join(lines) + "\n"

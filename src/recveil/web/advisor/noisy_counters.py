@@ -90,8 +90,8 @@ def look(engine: Engine, budget: Budget) -> bool:
     with engine.begin() as db:
         alone(db)
         year = _newest(db)
-        if year is None:
-            _open(db, budget)
+        if year is None or year["closed"]:  # none, or the database comes from a backup
+            _open(db, budget, **(_begin(db, year) if year else {}))
             year = _newest(db)
         if year["changes"] != budget.changes:
             raise RecveilError(
@@ -152,7 +152,7 @@ def _show(db: sa.Connection, year: Any, noise: tuple[Ints, Ints, int]) -> tuple[
 
 def _close(db: sa.Connection, year: Any, budget: Budget, shown: tuple[list[dict[str, int]], int]) -> None:
     """This year's noisy totals stay for ever; its key and its exact counters go, and the next year begins at zero."""
-    exact, count = shown
+    exact, _ = shown
     db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
     if exact:
         db.execute(
@@ -164,19 +164,37 @@ def _close(db: sa.Connection, year: Any, budget: Budget, shown: tuple[list[dict[
             ),
             exact,
         )
-    ended = _newest(db)
     db.execute(update(years).where(years.c.id == year["id"]).values(closed=now(), key=None))
-    _open(
-        db,
-        budget,
-        began_with=count,
-        people=ended["people"],
-        upto=ended["upto"],
-        looked=now(),
-        closed_people=ended["people"],
-        closed_spread=year["closed_spread"] + _deviation(ended, "variance") ** 2,
-        closed_people_spread=year["closed_people_spread"] + _deviation(ended, "people_variance") ** 2,
-    )
+    _open(db, budget, **_begin(db, _newest(db)))
+
+
+def _begin(db: sa.Connection, ended: Any) -> dict[str, float]:
+    """What a year begins with after another that is closed."""
+    return {
+        "began_with": db.execute(select(func.count()).select_from(people).where(people.c.entered == 1)).scalar_one(),
+        "people": ended["people"],
+        "upto": ended["upto"],
+        "looked": now(),
+        "closed_people": ended["people"],
+        "closed_spread": ended["closed_spread"] + _deviation(ended, "variance") ** 2,
+        "closed_people_spread": ended["closed_people_spread"] + _deviation(ended, "people_variance") ** 2,
+    }
+
+
+def seal(db: sa.Connection) -> None:
+    """Close the year of a copy as its last look showed it, without another look: the looks that follow in the original
+    may have been shown already when the copy is needed, and their noise must not meet other counts. What came after the
+    last look stays stored, and is not counted. The next year begins, with a new key, where the copy is first served.
+    """
+    year = _newest(db)
+    if year is None or year["closed"]:
+        return
+    last = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
+    db.execute(update(clicks).where(clicks.c.id > year["upto"]).values(entered=0))
+    db.execute(update(items).values(entered_likes=0, entered_dislikes=0))
+    db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
+    ended = update(years).where(years.c.id == year["id"])
+    db.execute(ended.values(closed=now(), key=None, upto=max(last, year["upto"])))
 
 
 def blur(db: sa.Connection) -> Blur | None:

@@ -152,7 +152,7 @@ async def join(request: Request, response: Response) -> Any:
             response.status_code = 200
             return {"token": cookie, "created": store.iso(person.created)}
     studio = studio_of(request)
-    studio.accounts.spend(network_of(request.scope))
+    await studio.admit(network_of(request.scope))
     token = new_token()
     made = await studio.write(Join(digest(token)))
     if browser:
@@ -193,6 +193,7 @@ async def clicks(request: Request, caller: Known) -> Any:
 )
 async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
     """Click an item. It is acknowledged once it is on the disk."""
+    studio_of(request).clicks.spend(caller.token)
     sign = 1 if body.sign == "like" else -1
     made = await write(request, caller, Click(caller.token, item, sign, idempotency_key, mark(caller.secret, item)))
     again = made.pop("again")

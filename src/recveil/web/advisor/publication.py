@@ -76,7 +76,9 @@ class Snapshot:
         found = self.keys
         if wanted:
             text, begins, ids = self.folded
-            places = {bisect_right(begins, at.start()) - 1 for at in finditer(re.escape(wanted), text)}
+            places = {
+                bisect_right(begins, at.start()) - 1 for at in finditer(f"{re.escape(wanted)}.*", text)
+            }  # one in each
             places |= {ids[wanted]} if wanted in ids else set()
             found = [self.keys[place] for place in sorted(places)]
         shown = [

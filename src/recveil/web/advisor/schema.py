@@ -8,6 +8,8 @@ leaves nothing that could be read.
 years, profiles: the ledger of noisy counters and what they show (noisy_counters.py).
 models: the ledger of item models, and they themselves (item_model.py).
 marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
+allowances: what callers have to pay for, under salted hashes, where several workers keep limits together (sharing.py).
+backups: when this database was copied, where it is the copy (backup.py).
 """
 
 from __future__ import annotations
@@ -155,6 +157,16 @@ loads = Table(
     Column("digest", LargeBinary(32), primary_key=True),
     Column("at", BigInteger, nullable=False),
 )
+
+
+allowances = Table(
+    "allowances",
+    metadata,
+    Column("who", LargeBinary(32), primary_key=True),
+    Column("until", Float, nullable=False),  # when everything will have been paid for
+)
+
+backups = Table("backups", metadata, Column("at", BigInteger, primary_key=True, autoincrement=False))
 
 
 def upgrade(engine: Engine) -> None:

@@ -19,18 +19,20 @@ from sqlalchemy import Engine
 
 from recveil.web.advisor.applying import again, apply
 from recveil.web.advisor.group import GroupCommit
-from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest
+from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest, newest_number
 from recveil.web.advisor.limits import REMEMBERED, RateLimit
 from recveil.web.advisor.metrics import Metrics
 from recveil.web.advisor.noisy_counters import Budget, look
 from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
 from recveil.web.advisor.recommending import Neighbourhoods, filled, fit, recommend
+from recveil.web.advisor.sharing import EVERY, Sharing
 from recveil.web.advisor.store import DAY, checkpoint, reading
 from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
 
 COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that is sent
+DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
@@ -59,9 +61,12 @@ class Studio:
     snapshot: Snapshot
     model: Neighbourhoods | None = None  # of people, for closed groups
     items: ItemModel | None = None
+    items_number: int = 0  # of that model, in the database
+    sharing: Sharing | None = None  # with other workers
     model_sheet: Sheet = field(init=False)
     stale: bool = True  # clicks have arrived since the model was fitted
     requests: RateLimit = field(init=False)  # of those who hold a token
+    clicks: RateLimit = field(init=False)  # of a person in a day
     accounts: RateLimit = field(init=False)  # made from a network
     reads: RateLimit = field(init=False)  # of public things, by a network
     strangers: RateLimit = field(init=False)  # tokens that were nobody's, by a network
@@ -72,6 +77,8 @@ class Studio:
 
     def __post_init__(self) -> None:
         self.requests = RateLimit(self.settings.rate, int(3 * self.settings.rate) + 1)
+        daily = DAILY * self.settings.rate
+        self.clicks = RateLimit(daily / DAY, int(daily) + 1)
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
         self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
         self.strangers = RateLimit(1.0, 60)
@@ -93,6 +100,13 @@ class Studio:
         """This token is nobody's (any more); a network has so many guesses."""
         self.known.pop(token, None)
         self.strangers.spend(whose)
+
+    async def admit(self, whose: str) -> None:
+        """A new account for this network; a Problem where it has had too many."""
+        if self.sharing is None:
+            self.accounts.spend(whose)
+        else:
+            await asyncio.to_thread(self.sharing.take, "accounts", self.accounts, whose)
 
     async def write(self, write: Write) -> dict[str, Any]:
         """The answer to a write, once it is on the disk."""
@@ -118,16 +132,22 @@ class Studio:
     def take_model(self) -> None:
         """The newest item model, ready to be sent."""
         with reading(self.engine) as db:
-            self.items = newest(db)
+            self.items, self.items_number = newest(db), newest_number(db)
         known = asdict(self.items) if self.items else {"made": None, **{name: [] for name in COLUMNS}}
         budget = asdict(self.settings.models)
         self.model_sheet = sheet({"recommend": self.settings.recommend, "budget": budget, **known})
+
+    def behind(self) -> bool:
+        """Whether there is a newer item model than ours: another worker may have made it."""
+        with reading(self.engine) as db:
+            return newest_number(db) != self.items_number
 
     async def relearn(self) -> float:
         """Make or fit a model where it is time; how many seconds it took."""
         begin = monotonic()
         if self.settings.recommend == "model":
-            if await asyncio.to_thread(make_due, self.engine, self.settings.models) or self.items is None:
+            await asyncio.to_thread(make_due, self.engine, self.settings.models)
+            if await asyncio.to_thread(self.behind):
                 await asyncio.to_thread(self.take_model)
         elif self.stale:
             self.stale = False
@@ -145,12 +165,20 @@ class Studio:
             return
         while (await self.commit(Forget()))["people"]:
             pass
+        if self.sharing is not None:
+            await asyncio.to_thread(self.sharing.forget)
 
     # --- work in the background ------------------------------------------------------------------------------------
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """What runs beside the server. Each has a loop of its own: one that fails keeps no other waiting."""
-        return [self.keep_small(), self.keep_learned(), self.keep_fresh(), self.keep_forgetting()]
+        return [
+            self.keep_small(),
+            self.keep_learned(),
+            self.keep_fresh(),
+            self.keep_forgetting(),
+            self.keep_shared(),
+        ]
 
     async def keep_small(self) -> None:
         """Empty SQLite's log every second, so that no click has to wait for it."""
@@ -158,6 +186,13 @@ class Studio:
             await asyncio.sleep(1)
             with suppress(sa.exc.SQLAlchemyError, sqlite3.Error):
                 await asyncio.to_thread(checkpoint, self.engine)
+
+    async def keep_shared(self) -> None:
+        """Tell other workers what callers did here."""
+        limits = {"requests": self.requests, "clicks": self.clicks, "reads": self.reads, "strangers": self.strangers}
+        while self.sharing is not None:
+            await asyncio.sleep(EVERY)
+            await _guarded("sharing limits", partial(asyncio.to_thread, self.sharing.exchange, limits))
 
     async def keep_fresh(self) -> None:
         while True:
@@ -184,10 +219,11 @@ async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
         return None
 
 
-def open_studio(engine: Engine, settings: Settings) -> Studio:
-    """The state of a server that is about to start."""
+def open_studio(engine: Engine, settings: Settings, salt: bytes = b"", worker: int = 0) -> Studio:
+    """The state of a server that is about to start; a salt makes it one of several workers."""
     publish_due(engine, settings)
-    return Studio(engine, settings, public_table(engine, settings))
+    sharing = Sharing(engine, salt) if salt else None
+    return Studio(engine, settings, public_table(engine, settings), sharing=sharing, metrics=Metrics(worker))
 
 
 def publish_due(engine: Engine, settings: Settings) -> None:

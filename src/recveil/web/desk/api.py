@@ -10,9 +10,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
-from recveil.desk.project import views
-from recveil.desk.project.plan import standing_bundle
-from recveil.desk.project.publishing import sign_decision
+from recveil.desk.project import frontier, views
+from recveil.desk.project.deciding import sign_decision
+from recveil.desk.project.folder import check_version
+from recveil.desk.project.plan import settled, standing_bundle
 from recveil.web.desk.office import Office
 from recveil.web.desk.uploads import keep
 
@@ -36,6 +37,7 @@ class Start(BaseModel):
 
 class Work(BaseModel):
     kind: str
+    again: bool = False
 
 
 class Cancel(BaseModel):
@@ -70,7 +72,12 @@ async def events(request: Request) -> StreamingResponse:
 @router.patch("/project")
 async def change(request: Request, changes: Changes) -> Any:
     office = office_of(request)
-    await asyncio.to_thread(office.project.change, changes.choices, changes.version)
+
+    def write() -> None:
+        given = settled(office.desk, office.project.read()[0], changes.choices)
+        office.project.change(given, changes.version)
+
+    await asyncio.to_thread(write)
     return await office.refresh()
 
 
@@ -110,7 +117,7 @@ async def upload(request: Request, name: str, as_: Annotated[str, Query(alias="a
 @router.post("/work", status_code=202)
 async def work(request: Request, given: Work) -> Any:
     office = office_of(request)
-    await asyncio.to_thread(office.start, given.kind)
+    await asyncio.to_thread(office.start, given.kind, given.again)
     return await office.refresh()
 
 
@@ -128,10 +135,11 @@ async def decide(request: Request, given: Decision) -> Any:
 
     def sign() -> None:
         said = given.model_dump(exclude={"passphrase", "version"})
-        choices = office.project.read()[0].changed({"officer": said})
-        name = standing_bundle(office.desk, choices)
-        office.project.change({"officer": said}, given.version)
-        sign_decision(office.project, choices, name, lambda: given.passphrase)
+        choices, version = office.project.read()
+        check_version(given.version, version)
+        choices = choices.changed({"officer": said})
+        sign_decision(office.project, choices, standing_bundle(office.desk, choices), lambda: given.passphrase)
+        office.project.change({"officer": said})  # what was not signed is not said either
 
     await asyncio.to_thread(sign)
     return await office.refresh()
@@ -165,7 +173,7 @@ def _shown(path: str, view: Callable[[Any], Any], page: bool = False) -> None:
 for _path, _view in (
     ("/overview", views.overview),
     ("/solve", views.solved),
-    ("/candidates", views.candidates),
+    ("/candidates", frontier.candidates),
     ("/bundle", views.bundle),
     ("/red-team", views.red_team),
     ("/sheet", views.sheet),
@@ -173,5 +181,5 @@ for _path, _view in (
     ("/watch", views.watch),
 ):
     _shown(_path, _view)
-for _path, _view in (("/candidates/report", views.report_page), ("/sheet/page", views.sheet_page)):
+for _path, _view in (("/candidates/report", frontier.report_page), ("/sheet/page", views.sheet_page)):
     _shown(_path, _view, page=True)

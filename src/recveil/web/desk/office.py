@@ -21,6 +21,7 @@ from recveil.errors import RecveilError
 
 EVERY = 0.25  # seconds between two looks
 HEARTBEAT = 15.0
+REPEATED = ("red-team",)  # what draws afresh each time, and spends nothing
 WATCHED = ("", "work", "results", "bundles", "published")
 
 
@@ -63,18 +64,20 @@ class Office:
     def state(self) -> dict[str, Any]:
         """Where the project stands; a desk.toml that cannot be read is a line, not the end."""
         try:
-            return state(self.project)
+            return state(self.project) | {"trouble": self.crew.trouble}
         except RecveilError as why:
             field = why.field if isinstance(why, ChoiceError) else None
             name = self.project.folder.name
             return {"project": {"folder": str(self.project.folder), "name": name, "version": ""},
                     "problem": {"detail": str(why), "field": field}, "choices": None, "steps": {}, "work": [],
-                    "results": {}, "commands": {}, "seeded": False}  # fmt: skip
+                    "results": {}, "commands": {}, "seeded": False, "trouble": ""}  # fmt: skip
 
-    def start(self, kind: str) -> None:
-        """Have done what the present choices ask for and is not done."""
+    def start(self, kind: str, again: bool = False) -> None:
+        """Have done what the present choices ask for and is not done; attacks also a second time, `again`."""
         choices, _ = self.project.read()
         for one in jobs_of(self.desk, choices, kind):
+            if again and kind in REPEATED:
+                self.desk.forget(one.id)
             self.desk.ask(one)
         self.crew.tick()
 
@@ -102,9 +105,10 @@ class Office:
         await asyncio.to_thread(self.crew.close)
 
     def _tick(self) -> None:
-        with suppress(RecveilError):
-            self.crew.tick()
-            self.crew.prepare()
+        self.crew.tick()
+        if not self.crew.busy:  # while somebody works, a second set of libraries would only be in the way
+            with suppress(OSError):
+                self.crew.prepare()
 
     def _signature(self) -> Any:
         """What changes when something did: the names and dates of files; while work is under way, the time."""
@@ -115,7 +119,7 @@ class Office:
                     (e.name, e.stat().st_mtime_ns) for e in entries if not e.name.endswith((".part", ".lock"))
                 )
         under_way = any(self.desk.state(one.id) in (RUNNING, WAITING) for one in self.desk.jobs())
-        return found, int(monotonic()) if under_way else None
+        return found, self.crew.trouble, int(monotonic()) if under_way else None
 
 
 def package_folder(name: str) -> Path:

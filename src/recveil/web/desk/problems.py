@@ -35,10 +35,11 @@ def status_of(error: RecveilError) -> int:
 def install(app: FastAPI) -> None:
     """Handlers for everything that can be raised."""
 
-    async def refused(_: Request, error: Exception) -> JSONResponse:
+    async def refused(request: Request, error: Exception) -> JSONResponse:
         line = " ".join(str(error).split())
         field = error.field if isinstance(error, ChoiceError) else None
-        return problem(status_of(error), line, field)  # type: ignore[arg-type]
+        more = {"state": request.app.state.office.state()} if isinstance(error, StaleError) else {}
+        return problem(status_of(error), line, field, **more)  # type: ignore[arg-type]
 
     async def missing(_: Request, error: Exception) -> JSONResponse:
         return problem(422, not_installed(error))  # type: ignore[arg-type]

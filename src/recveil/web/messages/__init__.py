@@ -20,6 +20,7 @@ from recveil.errors import RecveilError
 
 FILES = Path(__file__).parent / "files"
 LANGUAGES = ("en", "de")  # the same as in files/messages.js
+LONGEST = 200  # characters of a wish that are read
 
 
 @cache
@@ -35,7 +36,7 @@ def catalogue(app: str, language: str) -> dict[str, str]:
 def chosen(accepted: str | None) -> str:
     """The language that a browser likes best (its Accept-Language) among ours; else English."""
     wishes = []
-    for place, part in enumerate((accepted or "").lower().split(",")):
+    for place, part in enumerate((accepted or "")[:LONGEST].lower().split(",")):
         tag, _, rest = part.partition(";")
         weight = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", rest) if rest else None
         wishes.append((-(float(weight[1]) if weight else 1.0), place, tag.strip().partition("-")[0]))

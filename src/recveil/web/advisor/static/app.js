@@ -8,7 +8,7 @@ import { publicTable } from "./profiles.js";
 import { showPromise } from "./promise.js";
 import { mostLiked, publicModel, similar } from "./recommend.js";
 import * as server from "./server.js";
-import { count } from "./words.js";
+import { say } from "./words.js";
 
 const AUTO = "recveil-auto"; // in this browser's storage: follow the strategy without asking
 const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
@@ -36,8 +36,8 @@ function show() {
   find("found").textContent = !state.titles.size
     ? ""
     : words.length
-      ? `${count(matches.length)} of ${count(state.titles.size)} titles match.`
-      : `${count(state.titles.size)} titles, ${count(table.people)} people. What you search for stays on this device.`;
+      ? say("found.some", { some: matches.length, all: state.titles.size })
+      : say("found.all", { titles: state.titles.size, people: table.people });
   showPromise(find("promise"), table, state.model);
   for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
   find("auto").checked = state.auto;
@@ -47,7 +47,7 @@ function show() {
 
 /** Words in the corner, read out too, with something to do about it if there is. They go away unless a fault. */
 let leaving = 0;
-function say(text, name, act, fault = false) {
+function tell(text, name, act, fault = false) {
   if (find("status").contains(document.activeElement)) find("for-you").focus(); // what had the focus goes
   const button = name && make("button", { type: "button", onclick: act }, name);
   find("status").replaceChildren(...[text, button].filter(Boolean));
@@ -58,7 +58,7 @@ function say(text, name, act, fault = false) {
 /** It stays while it is pointed at or has the focus, and a little longer. */
 function leave() {
   if (find("status").matches(":hover, :focus-within")) leaving = setTimeout(leave, STAY / 5);
-  else say("");
+  else tell("");
 }
 
 // --- what is done -----------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ async function attempt(act) {
     await act();
   } catch (problem) {
     if (!(problem instanceof server.Problem)) throw problem;
-    say(problem.message, problem.passing ? "Try again" : null, () => attempt(act), true);
+    tell(problem.message, problem.passing ? say("again") : null, () => attempt(act), true);
     if (problem.status === 401) await refresh();
     else show();
   }
@@ -97,19 +97,17 @@ async function recommend() {
   let fresh;
   if (state.model.recommend === "neighbours" && server.hasAccount() && clicked.size) {
     fresh = await server.recommendations(FEW);
-    find("basis").textContent = "From people whose taste is near to yours. It changes as you click.";
+    find("basis").textContent = say("basis.neighbours");
   } else {
     const near = similar(state.model, state.clicks, FEW);
     fresh = [...near, ...mostLiked(table.profiles, new Set([...near, ...clicked]), FEW - near.length)];
-    find("basis").textContent = near.length
-      ? "Like what you like, found on this device. It changes as you click."
-      : "What most people like. It becomes yours as you click.";
+    find("basis").textContent = say(near.length ? "basis.model" : "basis.popular");
   }
   const next = fresh.filter((item) => !clicked.has(item));
   state.recommended = state.recommended.map((item) => (clicked.has(item) ? item : next.shift())).filter(Boolean);
   state.recommended.push(...next);
   const none = state.recommended.every((item) => clicked.has(item));
-  if (none) find("basis").textContent = "There is nothing left to recommend.";
+  if (none) find("basis").textContent = say("basis.none");
   show();
 }
 
@@ -121,11 +119,11 @@ addEventListener("advised-click", ({ detail: { item, sign } }) => {
     const done = await server.click(item, sign, key);
     state.clicks = [...state.clicks.filter((click) => click.item !== item), done];
     show();
-    say(`Saved: you ${sign} ${titleOf(item)}.`, "Undo", () => undo(item));
+    tell(say(`${sign}.saved`, { title: titleOf(item) }), say("undo"), () => undo(item));
     await recommend();
   });
 });
-addEventListener("advised-cancel", () => say("Cancelled. Nothing was sent."));
+addEventListener("advised-cancel", () => tell(say("cancelled")));
 addEventListener("advised-undo", ({ detail: { item } }) => undo(item));
 
 const undo = (item) =>
@@ -133,7 +131,7 @@ const undo = (item) =>
     await server.undo(item);
     state.clicks = state.clicks.filter((click) => click.item !== item);
     show();
-    say(`Undone: ${titleOf(item)} is as if you never clicked on it.`);
+    tell(say("undone", { title: titleOf(item) }));
     await recommend();
   });
 
@@ -157,7 +155,7 @@ find("strategy").addEventListener("change", ({ target }) =>
     await server.setStrategy(target.value || null);
     state.strategy = target.value;
     show();
-    say(state.strategy ? `Your strategy is ${state.strategy}.` : "You have no strategy: you decide.");
+    tell(say(`strategy.now.${state.strategy || "none"}`));
   }),
 );
 find("auto").addEventListener("change", ({ target }) => {
@@ -181,7 +179,7 @@ find("erasing").addEventListener("close", ({ target }) => {
     localStorage.removeItem(AUTO);
     Object.assign(state, { auto: false, recommended: [] });
     await refresh();
-    say("All that was yours is erased.");
+    tell(say("erased"));
     find("you").focus();
   });
 });
@@ -194,6 +192,6 @@ attempt(async () => {
   const [titles, model] = await Promise.all([server.catalogue(), models, table.ready]);
   Object.assign(state, { titles, model });
   await refresh();
-  say("");
+  tell("");
   table.addEventListener("change", recount);
 });

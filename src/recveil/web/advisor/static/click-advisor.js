@@ -15,9 +15,8 @@ import { style } from "./click-advisor-style.js";
 import { face, make } from "./dom.js";
 import { zonePicture } from "./picture.js";
 import { publicTable } from "./profiles.js";
-import { VERBS, ZONE_NAMES, capital, company, lines, opposite, unknown, verdict } from "./words.js";
+import { VERBS, ZONE_NAMES, company, lines, opposite, say, unknown, verdict } from "./words.js";
 
-const DOUBT = "The public counts are blurred, and here they lie too close to another zone to be sure. It looks like: ";
 const HOME = new URL("../api/v1", import.meta.url).href;
 
 export class ClickAdvisor extends HTMLElement {
@@ -47,7 +46,7 @@ export class ClickAdvisor extends HTMLElement {
   }
 
   get #title() {
-    return this.getAttribute("item-title") ?? "this item";
+    return this.getAttribute("item-title") ?? say("this_item");
   }
 
   /** What is known about a click with this sign: counts, effect and zone; null where too few people clicked. */
@@ -67,8 +66,8 @@ export class ClickAdvisor extends HTMLElement {
     if (this.hasAttribute("auto") && action === "confirm") return this.#tell("advised-click", sign);
     if (this.hasAttribute("auto") && action === "cancel") {
       this.#choice(
-        `Not clicked: to ${VERBS[sign]} it is ${ZONE_NAMES[advice.zone].toLowerCase()}. `,
-        make("button", { class: "quiet", type: "button", onclick: () => this.#ask(sign) }, "Show me"),
+        say(`${VERBS[sign]}.not_clicked`, { zone: say(`zone.${advice.zone}.word`) }),
+        make("button", { class: "quiet", type: "button", onclick: () => this.#ask(sign) }, say("show_me")),
       );
       return this.#tell("advised-cancel");
     }
@@ -78,7 +77,7 @@ export class ClickAdvisor extends HTMLElement {
   // --- the two buttons, or what she said ------------------------------------------------------------------------
 
   #choice(...note) {
-    const value = this.getAttribute("value");
+    const value = Object.values(VERBS).find((verb) => verb === this.getAttribute("value"));
     const focused = this.shadowRoot.activeElement;
     const button = (look, act, ...content) =>
       make(
@@ -87,12 +86,12 @@ export class ClickAdvisor extends HTMLElement {
         ...content,
         make("span", { class: "unseen" }, ` ${this.#title}`),
       );
-    const offer = (sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), capital(VERBS[sign]));
-    const said = [
-      make("span", { class: "said", tabindex: "-1" }, face(value === "like" ? 1 : -1), `You ${value} it`),
-      button("quiet", () => this.#tell("advised-undo"), "Undo"),
+    const offer = (sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), say(`${VERBS[sign]}.button`));
+    const said = () => [
+      make("span", { class: "said", tabindex: "-1" }, face(value === "like" ? 1 : -1), say(`${value}.said`)),
+      button("quiet", () => this.#tell("advised-undo"), say("undo")),
     ];
-    const shown = value ? said : [offer(1), offer(-1)];
+    const shown = value ? said() : [offer(1), offer(-1)];
     this.shadowRoot.replaceChildren(
       make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...shown),
       make("p", { class: "note", role: "status" }, ...note),
@@ -123,8 +122,8 @@ export class ClickAdvisor extends HTMLElement {
       other: make("p", { class: "other" }),
       confirm: button(() => this.#decide(this.#sign)),
       change: button(() => this.#show(-this.#sign)),
-      cancel: button(() => this.#decide(null), "Cancel"),
-      device: make("p", { class: "device" }, "Nothing has been sent. Only what you confirm leaves this device."),
+      cancel: button(() => this.#decide(null), say("cancel")),
+      device: make("p", { class: "device" }, say("not_sent")),
       why: make("p", { class: "why" }),
       picture: zonePicture(),
     };
@@ -156,38 +155,41 @@ export class ClickAdvisor extends HTMLElement {
     this.#sign = sign;
     const [at, advice, verb] = [this.#dialog, this.advice(sign), VERBS[sign]];
     const zone = advice?.zone ?? "unknown";
-    at.question.replaceChildren(make("span", {}, `${capital(verb)} `), this.#title, make("span", {}, "?"));
+    at.question.replaceChildren(...around(`${verb}.ask`, this.#title));
     at.zone.className = `zone ${zone}`;
-    at.zone.textContent = `${ZONE_NAMES[zone]}${zone === "unknown" ? " zone" : advice.doubt ? ", near the border" : ""}`;
-    at.verdict.textContent = advice ? `${advice.doubt ? DOUBT : ""}${verdict(advice.signs)}` : this.#silence();
+    at.zone.textContent = !advice
+      ? say("zone.not_known")
+      : advice.doubt ? say("zone.near", { zone: ZONE_NAMES[zone] }) : ZONE_NAMES[zone];
+    const told = advice ? verdict(advice.signs) : this.#silence();
+    at.verdict.textContent = advice?.doubt ? say("doubt", { verdict: told }) : told;
     at.company.textContent = advice ? company(advice.a, advice.b, sign, advice.about) : "";
     const effects = advice ? lines(advice.a, advice.b, advice.n, advice, this.base) : [];
     at.effects.replaceChildren(...effects.map(effectRow));
     const changed = sign !== this.#meant;
     at.other.textContent = changed
-      ? `You meant to ${VERBS[this.#meant]} it. If that is your taste, this click teaches another one.`
+      ? say(`${VERBS[this.#meant]}.meant`)
       : advice ? opposite(advice, sign, this.base) : "";
     at.picture.show(advice);
     at.key.hidden = !advice;
     at.mine.setAttribute("class", zone);
-    at.mine.lastChild.data = verb;
-    at.instead.lastChild.data = `${VERBS[-sign]} instead`;
+    at.mine.lastChild.data = say(`${verb}.key`);
+    at.instead.lastChild.data = say(`${VERBS[-sign]}.key.instead`);
     this.#offer(advice, changed);
   }
 
   #silence() {
     if (this.table.state === "ready") return unknown(this.table.least);
-    return "The public counts have not arrived, so there is no advice yet. Cancel and try again in a moment.";
+    return say("no_counts");
   }
 
   /** The buttons; the one that her strategy advises stands out. */
   #offer(advice, changed) {
     const [at, strategy] = [this.#dialog, this.getAttribute("strategy")];
     const action = changed ? null : advice && STRATEGIES[strategy]?.[advice.zone];
-    at.confirm.replaceChildren(face(this.#sign), `Confirm ${VERBS[this.#sign]}`);
-    at.change.replaceChildren(face(-this.#sign), `Change to ${VERBS[-this.#sign]}`);
+    at.confirm.replaceChildren(face(this.#sign), say(`${VERBS[this.#sign]}.confirm`));
+    at.change.replaceChildren(face(-this.#sign), say(`${VERBS[-this.#sign]}.change`));
     for (const name of ["confirm", "change", "cancel"]) at[name].classList.toggle("advised", name === action);
-    at.why.textContent = action ? `Your ${strategy} strategy: ${action}.` : "";
+    at.why.textContent = action ? say(`strategy.${strategy}.${action}`) : "";
   }
 
   #decide(sign) {
@@ -199,6 +201,12 @@ export class ClickAdvisor extends HTMLElement {
     const detail = { item: this.getAttribute("item"), ...(sign && { sign: VERBS[sign] }) };
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
+}
+
+/** A question with the item's title in it; the words around the title are set apart. */
+function around(name, title) {
+  const [before, after] = say(name, { title: "\0" }).split("\0");
+  return [make("span", {}, before), title, make("span", {}, after)];
 }
 
 function effectRow({ name, good, text }) {

@@ -3,7 +3,7 @@
 import { effect } from "./advice.js";
 import { make } from "./dom.js";
 import { matched, readExport } from "./exports.js";
-import { ZONE_NAMES, amount, count } from "./words.js";
+import { ZONE_NAMES, amount, say } from "./words.js";
 
 const MOST = 200; // rows that are shown
 const place = (id) => document.getElementById(id);
@@ -24,28 +24,26 @@ export function weigh(found, { profiles, people }) {
 function summary() {
   const [all, kept] = [history, history.filter(({ out }) => !out)].map((rows) => rows.reduce((s, { bits }) => s + bits, 0));
   const out = history.filter((row) => row.out).length;
-  place("total").textContent =
-    `Your history tells ${amount(all, "2")} about you` +
-    (out ? `. Without the ${count(out)} you leave out it tells ${amount(kept, "2")}.` : `, in ${count(history.length)} items.`);
+  const told = { amount: amount(all, "2"), kept: amount(kept, "2"), out, items: history.length };
+  place("total").textContent = say(out ? "history.total.out" : "history.total", told);
 }
 
 function row(entry) {
   const title = world.titles.get(entry.item) ?? entry.item;
-  const box = make("input", { type: "checkbox", "aria-label": `Leave out ${title}`, onchange: ({ target }) => {
+  const box = make("input", { type: "checkbox", "aria-label": say("history.leave", { title }), onchange: ({ target }) => {
     entry.out = target.checked;
     summary();
   } });
   box.checked = entry.out;
-  const hides = entry.bits < 0 ? `hides you by ${amount(entry.bits, "2")}` : amount(entry.bits, "2");
+  const hides = entry.bits < 0 ? say("history.hides", { amount: amount(entry.bits, "2") }) : amount(entry.bits, "2");
   const zone = make("span", { class: `where ${entry.zone}` }, ZONE_NAMES[entry.zone]);
   return make("tr", {}, make("td", {}, box), make("th", { scope: "row" }, title), make("td", {}, zone), make("td", {}, hides));
 }
 
 function present({ found, missing }) {
   history = weigh(found, world);
-  place("matched").textContent =
-    `${count(found.size)} items of your history are in this catalogue, ${count(missing)} titles are not.` +
-    (history.length > MOST ? ` The ${MOST} that tell most are shown.` : "");
+  const counted = say("history.matched", { found: found.size, missing });
+  place("matched").textContent = history.length > MOST ? `${counted} ${say("history.most", { most: MOST })}` : counted;
   place("rows").replaceChildren(...history.slice(0, MOST).map(row));
   place("result").hidden = false;
   place("table").hidden = !history.length;
@@ -57,7 +55,7 @@ async function take(files) {
     const texts = await Promise.all([...files].map((file) => file.text()));
     present(matched(texts.flatMap(readExport), world.titles));
   } catch {
-    place("matched").textContent = "This file could not be read. It should be csv or json, as the platform gave it to you.";
+    place("matched").textContent = say("history.unreadable");
     place("result").hidden = false;
     place("table").hidden = true;
   }
@@ -89,6 +87,8 @@ async function begin() {
     Object.assign(world, { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people });
   }
   place("file").disabled = false;
-  place("state").textContent = `${count(world.titles.size)} titles to compare with. From now on nothing is asked of any server.`;
+  place("state").textContent = say("history.ready", { titles: world.titles.size });
 }
-begin();
+begin().catch(() => {
+  place("state").textContent = say("history.away");
+});

@@ -1,7 +1,7 @@
 /** A list of items with their counts, each with its <click-advisor>. Rows are kept, so that focus stays where it is. */
 
 import { make } from "./dom.js";
-import { count, people } from "./words.js";
+import { people, say } from "./words.js";
 
 /** A function that shows items in this element. */
 export function list(parent, state) {
@@ -35,7 +35,7 @@ function fill(row, item, state, profiles) {
   const [counts, advisor] = [row.querySelector(".counts"), row.querySelector("click-advisor")];
   const profile = profiles.get(item);
   const about = state.table.blur.deviation > 0;
-  const few = profile === null ? [about ? "too few people clicked" : `fewer than ${people(state.table.least)} clicked`] : [];
+  const few = profile === null ? [about ? say("too_few") : say("fewer", { people: people(state.table.least) })] : [];
   counts.replaceChildren(...(profile ? balance(...profile, about) : few));
   const wanted = {
     value: state.clicks.find((click) => click.item === item)?.sign,
@@ -51,5 +51,5 @@ function fill(row, item, state, profiles) {
 function balance(likes, dislikes, about) {
   const bar = make("span", { class: "balance", "aria-hidden": "true" }, make("i"));
   bar.firstChild.style.width = `${(100 * likes) / Math.max(likes + dislikes, 1)}%`;
-  return [bar, make("span", {}, `${about ? "about " : ""}${count(likes)} like it, ${count(dislikes)} dislike it`)];
+  return [bar, make("span", {}, say(about ? "counts.about" : "counts", { likes, dislikes }))];
 }

@@ -4,13 +4,9 @@ import { effect, timeline, without } from "./advice.js";
 import { chart, short } from "./chart.js";
 import { face, make } from "./dom.js";
 import { hasAccount } from "./server.js";
-import { ZONE_NAMES } from "./words.js";
+import { ZONE_NAMES, say } from "./words.js";
 
 const find = (id) => document.getElementById(id);
-const MEANING =
-  "Commonality: how near your taste is to that of the many. Disclosure: how much your profile tells; it mostly " +
-  "follows the number of clicks. Both as the public counts stand now.";
-const START = "Not clicking tells something too: that is the disclosure you start with.";
 const SIGNS = { like: 1, dislike: -1 };
 
 export function showPerson({ clicks, titles, table }) {
@@ -22,14 +18,14 @@ export function showPerson({ clicks, titles, table }) {
   const number = (name, value, unit, note) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), unit, note && make("small", {}, note)));
   find("numbers").replaceChildren(
-    number("Clicks", String(clicks.length)),
-    number("Commonality", short(now.commonality, 1)),
-    number("Disclosure", short(now.disclosure), " bits", clicks.length > 0 && `${added} by your clicks`),
+    number(say("clicks"), String(clicks.length)),
+    number(say("commonality"), short(now.commonality, 1)),
+    number(say("disclosure"), short(now.disclosure), ` ${say("bits")}`, clicks.length > 0 && say("by_your_clicks", { added })),
   );
   find("charts").replaceChildren(...(clicks.length ? charts(told) : []));
   find("steps").replaceChildren(...told.map(step));
   find("steps").closest("details").hidden = !clicks.length;
-  find("meaning").textContent = clicks.length ? MEANING : START;
+  find("meaning").textContent = say(clicks.length ? "meaning" : "start");
   find("no-clicks").hidden = clicks.length > 0;
   find("no-account").hidden = hasAccount();
   find("mine").hidden = !hasAccount();
@@ -39,8 +35,8 @@ export function showPerson({ clicks, titles, table }) {
 }
 
 function charts(told) {
-  const one = (name, title, unit) => make("figure", {}, make("figcaption", {}, title), chart(told, name, unit));
-  return [one("commonality", "Commonality", ""), one("disclosure", "Disclosure, in bits", " bits")];
+  const one = (name, title) => make("figure", {}, make("figcaption", {}, title), chart(told, name));
+  return [one("commonality", say("commonality")), one("disclosure", say("disclosure.bits"))];
 }
 
 function step({ clicks, commonality, disclosure }) {
@@ -58,7 +54,7 @@ function row({ item, sign }, click, titles, profiles, people) {
     "li",
     {},
     face(click.sign),
-    make("span", { class: "what" }, unseen(`You ${sign} `), title, make("small", { class: zone }, ZONE_NAMES[zone])),
-    make("button", { type: "button", class: "quiet", "data-undo": item }, "Undo", unseen(` ${title}`)),
+    make("span", { class: "what" }, unseen(say(`${sign}.you`)), title, make("small", { class: zone }, ZONE_NAMES[zone])),
+    make("button", { type: "button", class: "quiet", "data-undo": item }, say("undo"), unseen(` ${title}`)),
   );
 }

@@ -7,7 +7,7 @@
  */
 
 import { make } from "./dom.js";
-import { VERBS, ZONE_NAMES } from "./words.js";
+import { VERBS, ZONE_NAMES, say } from "./words.js";
 
 const [WIDTH, HEIGHT, MIDDLE, HALF, TOP, TIP, MARGIN] = [336, 296, 150, 144, 24, 268, 14]; // margin: large text
 const place = (t, p) => [MIDDLE + t * Math.sqrt(p) * HALF, TIP - Math.sqrt(p) * (TIP - TOP)];
@@ -57,9 +57,9 @@ export function zonePicture() {
     ...regions,
     ...ticks,
     ...names,
-    make("text", { class: "axis", x: MIDDLE + 12, y: HEIGHT - 5 }, "most agree →"),
-    make("text", { class: "axis", x: MIDDLE - 12, y: HEIGHT - 5, "text-anchor": "end" }, "← most disagree"),
-    make("text", { class: "tick", x: WIDTH, y: 12, "text-anchor": "end" }, "share of people who clicked"),
+    make("text", { class: "axis", x: MIDDLE + 12, y: HEIGHT - 5 }, say("picture.agree")),
+    make("text", { class: "axis", x: MIDDLE - 12, y: HEIGHT - 5, "text-anchor": "end" }, say("picture.disagree")),
+    make("text", { class: "tick", x: WIDTH, y: 12, "text-anchor": "end" }, say("picture.share")),
     ring,
     mark,
   );
@@ -69,7 +69,7 @@ export function zonePicture() {
     ring.setAttribute("class", state ? "ring" : "gone");
     for (const region of regions) region.classList.remove("here");
     if (!state) {
-      drawing.setAttribute("aria-label", "The zones. Where this pre-click falls is not known.");
+      drawing.setAttribute("aria-label", say("picture.unknown"));
       return;
     }
     const { a, b, n, sign, zone } = state;
@@ -85,8 +85,7 @@ export function zonePicture() {
     const share = Math.round((100 * (a + 1)) / (a + b + 1));
     drawing.setAttribute(
       "aria-label",
-      `To ${VERBS[sign]} it falls into the ${ZONE_NAMES[zone].toLowerCase()} zone: ` +
-        `${Math.round(100 * p)}% of people have clicked, and ${share}% of them agree with you.`,
+      say(`${VERBS[sign]}.picture`, { zone: say(`zone.${zone}.word`), clicked: Math.round(100 * p), share }),
     );
   }
   return { drawing, show };

@@ -1,41 +1,31 @@
 /** What the public counts give away, in words; the budget stands beside what it is for. */
 
 import { make } from "./dom.js";
-import { count } from "./words.js";
-
-const EXACT =
-  "The public counts of this server are exact: it is meant for a closed group. Whoever makes a few accounts, or knows " +
-  "who else clicked, can read from them what you clicked, like or dislike, within one publication.";
+import { count, number, say } from "./words.js";
 
 /** Odds of exp(epsilon), as a word that is easy to say. */
-const odds = (epsilon) => (Math.exp(epsilon) < 10 ? Math.exp(epsilon).toFixed(1) : count(Math.round(Math.exp(epsilon))));
-
-function noisy({ epsilon, delta, looks, changes }, { deviation }) {
-  return (
-    "The public counts are blurred with noise. Whoever reads them, today and in all years, learns almost the same " +
-    `whether or not you clicked on an item: no guess about it becomes more than ${odds(epsilon)} times as likely ` +
-    `(epsilon ${epsilon}, delta ${delta}, for one person and one item). A person with many clicks is protected less. ` +
-    `Counts are shown anew ${count(looks)} times a year and are off by about ${deviation.toFixed(0)}. ` +
-    `At most ${changes} changes of your mind about an item reach them.`
-  );
+function odds(epsilon) {
+  const value = Math.exp(epsilon);
+  return value < 10 ? number(value, 1) : count(Math.round(value));
 }
 
-const NEIGHBOURS =
-  "Recommendations come from the exact clicks of people near to you: it is meant for a closed group. Whoever makes " +
-  "accounts that resemble you can learn from their lists what you like.";
+/** As they were set, digit by digit: numbers would be rounded. */
+const bound = ({ epsilon, delta }) => ({ odds: odds(epsilon), epsilon: String(epsilon), delta: plain(delta) });
 
-function learned({ epsilon, delta, refreshes }) {
-  return (
-    "Recommendations come from a model of items that is made with noise and sent to everybody; your list is computed " +
-    "on this device. Whoever studies the models of a year learns almost the same whether or not you are here at all: " +
-    `no guess about you becomes more than ${odds(epsilon)} times as likely (epsilon ${epsilon}, delta ${delta}, for one ` +
-    `person with all that she clicked, in any 365 days; ${refreshes} models a year).`
-  );
-}
+/** 0.000001 rather than 1e-6. */
+const plain = (value) => (value >= 1e-15 ? value.toFixed(15).replace(/0+$/, "") : String(value));
 
 export function showPromise(place, { counters, budget, blur }, model) {
   if (!counters) return;
-  const counts = counters === "private" && budget ? noisy(budget, blur) : EXACT;
-  const lists = model.recommend === "neighbours" ? NEIGHBOURS : model.budget ? learned(model.budget) : "";
+  const counts =
+    counters === "private" && budget
+      ? say("promise.noisy", { ...budget, ...bound(budget), deviation: blur.deviation })
+      : say("promise.exact");
+  const lists =
+    model.recommend === "neighbours"
+      ? say("promise.neighbours")
+      : model.budget
+        ? say("promise.model", { ...model.budget, ...bound(model.budget) })
+        : "";
   if (place.textContent !== counts + lists) place.replaceChildren(make("p", {}, counts), make("p", {}, lists));
 }

@@ -1,5 +1,7 @@
 /** The app's own requests. Only a confirmed click, an undo, a strategy and an erasure say anything of a person. */
 
+import { has, say } from "./words.js";
+
 const API = "/api/v1";
 const ACCOUNT = "recveil-account"; // in this browser's storage: whether it has made an account
 
@@ -12,8 +14,6 @@ export class Problem extends Error {
   }
 }
 
-const AWAY = "The server cannot be reached. Nothing was changed.";
-
 async function request(method, path, { body, headers } = {}) {
   const asked = { method, headers: { "X-Recveil-Request": "1", ...headers }, credentials: "same-origin" };
   if (body !== undefined) {
@@ -21,12 +21,12 @@ async function request(method, path, { body, headers } = {}) {
     asked.body = JSON.stringify(body);
   }
   const answer = await fetch(API + path, asked).catch(() => {
-    throw new Problem(0, AWAY);
+    throw new Problem(0, say("problem.away"));
   });
   if (answer.status === 401) localStorage.removeItem(ACCOUNT);
   if (!answer.ok) {
-    const problem = await answer.json().catch(() => ({}));
-    throw new Problem(answer.status, problem.detail ?? problem.title ?? `The server answered ${answer.status}.`);
+    const [name, wait] = [`problem.${answer.status}`, answer.headers.get("Retry-After") ?? "60"];
+    throw new Problem(answer.status, has(name) ? say(name, { wait }) : say("problem.other", { status: String(answer.status) }));
   }
   return answer.status === 204 ? null : answer.json();
 }

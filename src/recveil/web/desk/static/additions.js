@@ -14,12 +14,25 @@ const add = (spec) => {
 export function additions() {
   const fitting = make("div");
   onResult("overview", (overview) => overview && refill(fitting, list(overview)));
-  return make("details", { class: "additions" }, make("summary", {}, say("additions.title")), fitting, written(), file());
+  return make(
+    "details",
+    { class: "additions" },
+    make("summary", {}, say("additions.title")),
+    fitting,
+    written(),
+    file(),
+  );
 }
 
 function list(overview) {
   const possible = overview.fitting.filter((one) => one.fits);
-  const option = (one) => make("option", { value: one.spec }, known(`mechanism.${one.mechanism}`, one.mechanism).text + (one.promise ? "" : ` (${say("additions.no_promise")})`));
+  const option = (one) =>
+    make(
+      "option",
+      { value: one.spec },
+      known(`mechanism.${one.mechanism}`, one.mechanism).text +
+        (one.promise ? "" : ` (${say("additions.no_promise")})`),
+    );
   const select = make("select", {}, ...possible.map(option));
   const made = field("candidates.fitting", say("additions.fitting"), select);
   made.append(make("button", { type: "button", onclick: () => add(select.value) }, say("additions.add")));
@@ -27,7 +40,12 @@ function list(overview) {
 }
 
 function written() {
-  const input = make("input", { type: "text", spellcheck: "false", autocomplete: "off", placeholder: "dp-ratings:epsilon=2,delta=1e-6,scale=1..5" });
+  const input = make("input", {
+    type: "text",
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: "dp-ratings:epsilon=2,delta=1e-6,scale=1..5",
+  });
   const submit = async (event) => {
     event.preventDefault();
     if (input.value.trim() && (await add(input.value.trim()))) input.value = "";
@@ -52,7 +70,12 @@ function file() {
     bar.hidden = true;
     input.value = "";
   });
-  const made = field("candidates.files", say("additions.file"), input, say("additions.file.hint", { name: now().project.name }));
+  const made = field(
+    "candidates.files",
+    say("additions.file"),
+    input,
+    say("additions.file.hint", { name: now().project.name }),
+  );
   made.append(bar);
   return made;
 }

@@ -6,23 +6,63 @@ import { odds } from "./odds.js";
 import { action, meter, told } from "./pieces.js";
 import { count, engine, known, often, say } from "./words.js";
 
+const EXPERIMENT = "Experiment, not for publication. "; // trials are seeded; the release that is made of them is not
+
 export function candidateCard(one, { key, colour, limits, chosen, take }) {
   const promise = one.guarantee;
   const proved = promise.status === "proved" || promise.status === "experiment";
   return make(
     "article",
     { class: `panel card-of ${colour}${chosen ? " chosen" : ""}` },
-    make("h3", { tabindex: -1 }, make("span", { class: `key ${colour}` }, key), " ", known(`mechanism.${one.spec.split(":")[0]}`, one.short ?? one.spec).text, make("small", {}, one.spec)),
-    meter(say("card.found", { known: limits.known }), one.found, one.found && say("card.found.says", { often: often(one.found.value), limit: often(limits.found) }), { limit: limits.found, colour: "s0" }),
+    make(
+      "h3",
+      { tabindex: -1 },
+      make("span", { class: `key ${colour}` }, key),
+      " ",
+      known(`mechanism.${one.spec.split(":")[0]}`, one.short ?? one.spec).text,
+      make("small", {}, one.spec),
+    ),
+    meter(
+      say("card.found", { known: limits.known }),
+      one.found,
+      one.found && say("card.found.says", { often: often(one.found.value), limit: often(limits.found) }),
+      { limit: limits.found, colour: "s0" },
+    ),
     meter(say("card.kept"), one.lift, one.lift && say("card.kept.says"), { limit: limits.kept, colour: "s2" }),
-    one.membership ? meter(say("card.member"), one.membership, say("card.member.says", { often: often(one.membership.value) }), { colour: "s5" }) : null,
+    one.membership
+      ? meter(say("card.member"), one.membership, say("card.member.says", { often: often(one.membership.value) }), {
+          colour: "s5",
+        })
+      : null,
     make("h4", {}, say(proved ? "card.promise" : "card.no_promise")),
-    proved ? odds(promise.epsilon) : make("p", {}, say(`card.status.${promise.status}`)),
-    make("p", { class: "small", ...engine }, promise.sentence),
+    proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say(`card.status.${promise.status}`)),
+    make("p", { class: "small", ...engine }, promise.sentence.replace(EXPERIMENT, "")),
     one.damage?.length ? make("h4", {}, say("card.losses")) : null,
     one.damage?.length ? losses(one.damage) : null,
-    make("p", { class: "small" }, say("card.sizes", { rows: count(one.rows), people: count(one.users), items: count(one.items), of: count(one.items_of) })),
-    make("details", {}, make("summary", {}, say("card.more")), ...told([one.done, one.sentence, ...(one.lost ?? []), ...(one.left_out ?? [])].filter(Boolean))),
-    make("p", { class: "row" }, chosen ? make("b", { class: "taken" }, say("card.taken")) : one.elsewhere ? make("span", { class: "small" }, say("card.elsewhere")) : action(say("card.take"), take, { class: "main", id: "take", "data-key": "take" })),
+    make(
+      "p",
+      { class: "small" },
+      say("card.sizes", {
+        rows: count(one.rows),
+        people: count(one.users),
+        items: count(one.items),
+        of: count(one.items_of),
+      }),
+    ),
+    make(
+      "details",
+      {},
+      make("summary", {}, say("card.more")),
+      ...told([one.done, one.sentence, ...(one.lost ?? []), ...(one.left_out ?? [])].filter(Boolean)),
+    ),
+    make(
+      "p",
+      { class: "row" },
+      chosen
+        ? make("b", { class: "taken" }, say("card.taken"))
+        : one.elsewhere
+          ? make("span", { class: "small" }, say("card.elsewhere"))
+          : action(say("card.take"), take, { class: "main", id: "take", "data-key": "take" }),
+    ),
   );
 }

@@ -1,10 +1,10 @@
-/** How many people are found by somebody who knows 1, 2, 4, ... things of theirs: the exposure curve, and of releases. */
+/** How many people are found by somebody who knows 1, 2, 4, ... things of theirs, in the data and in releases. */
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM] = [46, 14, 46];
+const [LEFT, TOP, BOTTOM, LETTER] = [54, 14, 46, 7.8];
 
 /**
  * lines: [{name, key, colour, dashed, points: [{known, value, low, high}]}]. What lies between low and high is shaded
@@ -15,23 +15,32 @@ export function curve(lines, { says, items, marked = null }) {
   const known = [...new Set(shown.flatMap((line) => line.points.map((p) => p.known)))].sort((a, b) => a - b);
   const at = (line, k) => line.points.find((p) => p.known === k);
   const cell = (p) => (p ? `${percent(p.value)} [${percent(p.low)}, ${percent(p.high)}]` : "");
-  const table = numbers([say("curve.known"), ...shown.map((l) => l.name)], known.map((k) => [String(k), ...shown.map((l) => cell(at(l, k)))]));
+  const table = numbers(
+    [say("curve.known"), ...shown.map((l) => l.name)],
+    known.map((k) => [String(k), ...shown.map((l) => cell(at(l, k)))]),
+  );
   return figure((width) => drawn(shown, known, width, { says, items, marked }), null, table);
 }
 
 function drawn(lines, known, width, { says, items, marked }) {
   const narrow = width < 480;
   const height = narrow ? 250 : 320;
-  const right = narrow ? 34 : 150;
+  const right = narrow ? 34 : 16 + LETTER * Math.max(...lines.map((line) => line.name.length));
   const x = (k) => LEFT + ((width - LEFT - right) * known.indexOf(k)) / Math.max(known.length - 1, 1);
   const y = (v) => height - BOTTOM - (height - BOTTOM - TOP) * v;
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((v) => [
     make("line", { class: "grid", x1: LEFT, x2: width - right, y1: y(v), y2: y(v) }),
     make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v)),
   ]);
-  const ticks = known.map((k) => make("text", { x: x(k), y: height - BOTTOM + 20, "text-anchor": "middle" }, String(k)));
+  const ticks = known.map((k) =>
+    make("text", { x: x(k), y: height - BOTTOM + 20, "text-anchor": "middle" }, String(k)),
+  );
   const middle = LEFT + (width - LEFT - right) / 2;
-  const title = make("text", { x: middle, y: height - 6, "text-anchor": "middle" }, narrow ? items : say("curve.axis", { items }));
+  const title = make(
+    "text",
+    { x: middle, y: height - 6, "text-anchor": "middle" },
+    narrow ? items : say("curve.axis", { items }),
+  );
   return make(
     "svg",
     { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": says },
@@ -54,14 +63,22 @@ function drawnLine(line, x, y, marked) {
   const dots = line.points.map((p) =>
     make("circle", { class: `dot ${line.colour}`, cx: x(p.known), cy: y(p.value), r: p.known === marked ? 6.5 : 3.5 }),
   );
-  const strokes = make("path", { class: `line ${line.colour}${line.dashed ? " dashed" : ""}`, d: path(line.points.map((p) => [x(p.known), y(p.value)])) });
+  const strokes = make("path", {
+    class: `line ${line.colour}${line.dashed ? " dashed" : ""}`,
+    d: path(line.points.map((p) => [x(p.known), y(p.value)])),
+  });
   return [strokes, ...(line.dashed ? [] : dots)];
 }
 
 /** Names at the ends of the lines; on a phone letters or numbers that the list below explains. */
 function labels(lines, y, x, height, narrow) {
-  const heights = apart(lines.map((line) => y(line.points.at(-1).value)), 16, TOP, height - BOTTOM);
+  const heights = apart(
+    lines.map((line) => y(line.points.at(-1).value)),
+    16,
+    TOP,
+    height - BOTTOM,
+  );
   return lines.map((line, k) =>
-    make("text", { class: `label ${line.colour}`, x, y: heights[k] + 4 }, narrow ? line.key ?? "" : line.name),
+    make("text", { class: `label ${line.colour}`, x, y: heights[k] + 4 }, narrow ? (line.key ?? "") : line.name),
   );
 }

@@ -1,10 +1,10 @@
-/** Privacy against use: one mark a candidate, which can be clicked and reached by keyboard; the better, the more up and left. */
+/** Privacy against use: a mark for each candidate, to click or to reach by keyboard; up and left is better. */
 
 import { make } from "/shared/dom.js";
 import { apart, figure, numbers } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM, RIGHT] = [52, 16, 48, 18];
+const [LEFT, TOP, BOTTOM, RIGHT] = [66, 16, 48, 20];
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /**
@@ -14,7 +14,9 @@ const within = (value, low, high) => Math.min(Math.max(value, low), high);
 export function frontier(points, { limits, chosen, choose, known }) {
   const cell = (m) => `${percent(m.value)} [${percent(m.low)}, ${percent(m.high)}]`;
   const rows = points.map((p) => [`${p.key} ${p.name}`, cell(p.found), cell(p.kept)]);
-  const table = points.length ? numbers([say("frontier.candidate"), say("frontier.found"), say("frontier.kept")], rows) : null;
+  const table = points.length
+    ? numbers([say("frontier.candidate"), say("frontier.found"), say("frontier.kept")], rows)
+    : null;
   return figure((width) => drawn(points, width, { limits, chosen, choose, known }), say("frontier.caption"), table);
 }
 
@@ -25,16 +27,42 @@ function drawn(points, width, { limits, chosen, choose, known }) {
   const [low, high] = [Math.min(-0.1, ...points.map((p) => within(p.kept.low, -0.5, 1.2))) - 0.04, 1.12];
   const x = (v) => LEFT + ((width - LEFT - RIGHT) * within(v, 0, most)) / most;
   const y = (v) => TOP + ((height - TOP - BOTTOM) * (high - within(v, low, high))) / (high - low);
-  const corner = make("rect", { class: "corner", x: LEFT, y: TOP, width: x(limits.found) - LEFT, height: Math.max(y(limits.kept) - TOP, 0) });
+  const corner = make("rect", {
+    class: "corner",
+    x: LEFT,
+    y: TOP,
+    width: x(limits.found) - LEFT,
+    height: Math.max(y(limits.kept) - TOP, 0),
+  });
   return make(
     "svg",
-    { class: "picture frontier", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": say("frontier.says", { number: points.length }) },
+    {
+      class: "picture frontier",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "group",
+      "aria-label": say("frontier.says", { number: points.length }),
+    },
     corner,
-    make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, say("frontier.good")),
+    !narrow && make("text", { class: "good", x: LEFT + 8, y: TOP + 18 }, say("frontier.good")),
     ...levels(y, width),
     ...ticks(x, most, height),
-    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: height - 6, "text-anchor": "middle" }, say(narrow ? "frontier.across_short" : "frontier.across", { known })),
-    make("text", { x: 14, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${TOP + (height - TOP - BOTTOM) / 2})` }, say("frontier.up")),
+    make(
+      "text",
+      { x: LEFT + (width - LEFT - RIGHT) / 2, y: height - 6, "text-anchor": "middle" },
+      say(narrow ? "frontier.across_short" : "frontier.across", { known }),
+    ),
+    make(
+      "text",
+      {
+        x: 14,
+        y: TOP + (height - TOP - BOTTOM) / 2,
+        "text-anchor": "middle",
+        transform: `rotate(-90 14 ${TOP + (height - TOP - BOTTOM) / 2})`,
+      },
+      say("frontier.up"),
+    ),
     ...marks(points, x, y, { chosen, choose, narrow, width, height }),
   );
 }
@@ -43,7 +71,12 @@ function levels(y, width) {
   return [0, 0.5, 1].flatMap((v) => [
     make("line", { class: v === 0.5 ? "grid" : "grid strong", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }),
     make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v)),
-    v !== 0.5 && make("text", { class: "aside", x: width - RIGHT, y: y(v) - 6, "text-anchor": "end" }, say(v ? "frontier.real" : "frontier.popular")),
+    v !== 0.5 &&
+      make(
+        "text",
+        { class: "aside", x: LEFT + 0.36 * (width - LEFT - RIGHT), y: y(v) - 6 },
+        say(v ? "frontier.real" : "frontier.popular"),
+      ),
   ]);
 }
 
@@ -54,7 +87,12 @@ function ticks(x, most, height) {
 }
 
 function marks(points, x, y, { chosen, choose, narrow, width, height }) {
-  const heights = apart(points.map((p) => y(p.kept.value)), 17, TOP + 8, height - BOTTOM - 4);
+  const heights = apart(
+    points.map((p) => y(p.kept.value)),
+    17,
+    TOP + 8,
+    height - BOTTOM - 4,
+  );
   return points.map((p, k) => {
     const [px, py] = [x(p.found.value), y(p.kept.value)];
     const left = px > width * 0.55;
@@ -63,17 +101,41 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
       event.preventDefault();
       choose(p.id);
     };
-    const says = say("frontier.point", { name: `${p.key} ${p.name}`, found: percent(p.found.value), kept: percent(p.kept.value) });
+    const says = say("frontier.point", {
+      name: `${p.key} ${p.name}`,
+      found: percent(p.found.value),
+      kept: percent(p.kept.value),
+    });
     return make(
       "g",
-      { class: `mark ${p.colour}`, role: "button", tabindex: 0, "data-key": p.id, "aria-pressed": String(p.id === chosen), "aria-label": says, onclick: act, onkeydown: act },
+      {
+        class: `mark ${p.colour}`,
+        role: "button",
+        tabindex: 0,
+        "data-key": p.id,
+        "aria-pressed": String(p.id === chosen),
+        "aria-label": says,
+        onclick: act,
+        onkeydown: act,
+      },
       make("line", { class: "whisker", x1: x(p.found.low), x2: x(p.found.high), y1: py, y2: py }),
       make("line", { class: "whisker", x1: px, x2: px, y1: y(p.kept.low), y2: y(p.kept.high) }),
       make("circle", { class: "target", cx: px, cy: py, r: 20 }),
       make("circle", { class: "ring", cx: px, cy: py, r: 15 }),
       make("circle", { class: "point", cx: px, cy: py, r: 11 }),
-      make("text", { class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
-      !narrow && make("text", { class: "label", x: left ? px - 18 : px + 18, y: heights[k] + 4, "text-anchor": left ? "end" : "start" }, p.name),
+      make("text", { "aria-hidden": "true", class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
+      !narrow &&
+        make(
+          "text",
+          {
+            "aria-hidden": "true",
+            class: "label",
+            x: left ? px - 21 : px + 21,
+            y: heights[k] + 4,
+            "text-anchor": left ? "end" : "start",
+          },
+          p.name,
+        ),
     );
   });
 }

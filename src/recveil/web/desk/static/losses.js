@@ -10,7 +10,8 @@ export function losses(damage) {
   const row = (one) => {
     const m = { low: one.value, high: one.value, ...one };
     const lost = Math.round(100 * m.value);
-    const says = lost > 0 ? say("losses.fewer", { n: lost }) : lost < 0 ? say("losses.more", { n: -lost }) : say("losses.same");
+    const says =
+      lost > 0 ? say("losses.fewer", { n: lost }) : lost < 0 ? say("losses.more", { n: -lost }) : say("losses.same");
     return make(
       "li",
       { class: "meter" },
@@ -20,5 +21,10 @@ export function losses(damage) {
       make("span", { class: "says" }, says),
     );
   };
-  return make("figure", { class: "losses" }, make("ul", {}, ...damage.map(row)), make("figcaption", {}, say("losses.caption")));
+  return make(
+    "figure",
+    { class: "losses" },
+    make("ul", {}, ...damage.map(row)),
+    make("figcaption", {}, say("losses.caption")),
+  );
 }

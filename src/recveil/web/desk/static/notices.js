@@ -14,6 +14,17 @@ export function says(text, stays = false) {
   if (!stays) fading = setTimeout(() => status.replaceChildren(), 7000);
 }
 
+/** Say it once the page has been loaded anew. */
+export function sayAfterReload(text) {
+  sessionStorage.setItem(SAID, text);
+  location.reload();
+}
+
+const SAID = "recveil-desk-said";
+const before = sessionStorage.getItem(SAID);
+if (before) says(before);
+sessionStorage.removeItem(SAID);
+
 /** Progress, for ears alone; not more often than every few seconds, unless it is the end. */
 let last = 0;
 export function hear(text, end = false) {
@@ -24,19 +35,27 @@ export function hear(text, end = false) {
 
 /** Show a problem at the field that it concerns, or above the screen; null takes the last one away. */
 export function problem(error) {
-  for (const old of document.querySelectorAll(".problem")) old.remove();
+  document.getElementById("problem")?.remove();
   for (const field of document.querySelectorAll("[aria-invalid]")) {
     field.removeAttribute("aria-invalid");
     field.removeAttribute("aria-describedby");
   }
   if (!error) return;
-  const line = make("p", { class: "problem", role: "alert", id: "problem" }, make("b", {}, say("problem.title")), " ", make("span", error.own ? engine : {}, error.message));
+  const line = make(
+    "p",
+    { class: "problem", role: "alert", id: "problem" },
+    make("b", {}, say("problem.title")),
+    " ",
+    make("span", error.own ? engine : {}, error.message),
+  );
   const field = error.field && document.querySelector(`[data-field="${CSS.escape(error.field)}"]`);
   if (!field) {
     document.getElementById("screen").prepend(line);
     line.scrollIntoView({ block: "nearest" });
     return;
   }
+  const folded = field.closest("details");
+  if (folded) folded.open = true;
   (field.closest(".field") ?? field).append(line);
   const input = field.matches("input, select, textarea") ? field : field.querySelector("input, select, textarea");
   input?.setAttribute("aria-invalid", "true");

@@ -1,4 +1,4 @@
-/** What all pictures share: drawn to the width they have, so that their letters keep their size; a table beside each. */
+/** What all pictures share: drawn to the width they have, so that letters keep their size; a table beside each. */
 
 import { make } from "/shared/dom.js";
 import { say } from "./words.js";
@@ -32,8 +32,13 @@ export function numbers(head, rows) {
     make("summary", {}, say("picture.numbers")),
     make(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": say("picture.numbers") },
-      make("table", {}, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell))))),
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": say("picture.numbers") },
+      make(
+        "table",
+        {},
+        make("thead", {}, make("tr", {}, ...titles)),
+        make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))),
+      ),
     ),
   );
 }

@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { hear } from "./notices.js";
 import { cancel } from "./state.js";
-import { duration, engine, interval, percent, say } from "./words.js";
+import { duration, engine, interval, known, percent, say, slug } from "./words.js";
 
 /**
  * Cards of which one is chosen: options [{value, title, about, more, why}], where `why` says what stands against it.
@@ -14,10 +14,34 @@ export function cards(field, legend, options, chosen, choose) {
     make(
       "label",
       { class: "choice" },
-      make("input", { type: "radio", name: field, value, checked: value === chosen, disabled: Boolean(why), onchange: () => choose(value) }),
-      make("span", { class: "inside" }, make("b", {}, title), about && make("span", { class: "about" }, about), more, why && make("span", { class: "why", ...engine }, why)),
+      make("input", {
+        type: "radio",
+        name: field,
+        value,
+        checked: value === chosen,
+        disabled: Boolean(why),
+        onchange: () => choose(value),
+      }),
+      make(
+        "span",
+        { class: "inside" },
+        make("b", {}, title),
+        about && make("span", { class: "about" }, about),
+        more,
+        why && because(why),
+      ),
     );
-  return make("fieldset", { class: "choices field", "data-field": field }, make("legend", {}, legend), make("div", { class: "cards" }, ...options.map(card)));
+  return make(
+    "fieldset",
+    { class: "choices field", "data-field": field },
+    make("legend", {}, legend),
+    make("div", { class: "cards" }, ...options.map(card)),
+  );
+}
+
+function because(why) {
+  const { text, lang } = known(`why.${slug(why)}`, why);
+  return make("span", { class: "why", lang }, text);
 }
 
 /** A labelled input with a hint. */
@@ -25,7 +49,13 @@ export function field(name, label, input, hint) {
   const id = `field-${name.replaceAll(".", "-")}`;
   input.id = id;
   input.dataset.field = name;
-  return make("div", { class: "field" }, make("label", { for: id }, label), hint && make("p", { class: "small" }, hint), input);
+  return make(
+    "div",
+    { class: "field" },
+    make("label", { for: id }, label),
+    hint && make("p", { class: "small" }, hint),
+    input,
+  );
 }
 
 /** A bar from 0 to `most` with its interval, a mark for the limit and a hollow one for strangers. */
@@ -49,7 +79,13 @@ export function bar(m, { limit = null, colour = "s1", most = 1 } = {}) {
 
 /** A name, its value with interval, and the bar; `says` below. */
 export function meter(name, m, says, options) {
-  if (!m) return make("div", { class: "meter" }, make("span", {}, name), make("span", { class: "amount none" }, say("not_measured")));
+  if (!m)
+    return make(
+      "div",
+      { class: "meter" },
+      make("span", {}, name),
+      make("span", { class: "amount none" }, say("not_measured")),
+    );
   return make(
     "div",
     { class: "meter" },
@@ -65,15 +101,29 @@ export function job(one, title = one.title, more = null) {
   const running = one.state === "queued" || one.state === "running";
   const share = one.of ? one.done / one.of : null;
   const left = one.left != null ? say("work.left", { time: duration(one.left) }) : "";
-  const state = one.state === "running" ? [share == null ? say("work.running") : percent(share), left].filter(Boolean).join(", ") : say(`work.${one.state}`);
+  const state =
+    one.state === "running"
+      ? [share == null ? say("work.running") : percent(share), left].filter(Boolean).join(", ")
+      : say(`work.${one.state}`);
   return make(
     "li",
     { class: `job ${one.state}`, "data-id": one.id },
     make("span", { class: "title" }, title),
     make("span", { class: "state" }, state),
-    running && make("progress", { max: 1, value: one.state === "queued" ? 0 : share, "aria-label": typeof title === "string" ? title : one.title }),
+    running &&
+      make("progress", {
+        max: 1,
+        value: one.state === "queued" ? 0 : share,
+        "aria-label": typeof title === "string" ? title : one.title,
+      }),
     one.line && make("p", { class: "line", ...engine }, one.line),
-    running && make("button", { type: "button", class: "small-button", "data-key": `cancel-${one.id}`, onclick: () => cancel(one.id) }, say("work.cancel"), make("span", { class: "unseen" }, ` ${one.title}`)),
+    running &&
+      make(
+        "button",
+        { type: "button", class: "small-button", "data-key": `cancel-${one.id}`, onclick: () => cancel(one.id) },
+        say("work.cancel"),
+        make("span", { class: "unseen" }, ` ${one.title}`),
+      ),
     more,
   );
 }
@@ -90,7 +140,8 @@ export function jobList(place, found, title = (one) => one.title) {
   const shown = found.filter((one) => one.state !== "done");
   refill(place, ...shown.map((one) => job(one, title(one))));
   const running = shown.filter((one) => one.state === "running");
-  if (running.length) hear(say("work.heard", { done: found.length - shown.length, of: found.length, what: title(running[0]) }));
+  if (running.length)
+    hear(say("work.heard", { done: found.length - shown.length, of: found.length, what: title(running[0]) }));
   else if (found.length && !shown.length) hear(say("work.all_done"), true);
 }
 

@@ -1,4 +1,4 @@
-/** Requests to the desk on this machine; what goes wrong is a Problem with a sentence and the field that it concerns. */
+/** Requests to the desk on this machine; what goes wrong is a Problem with a sentence and the field it concerns. */
 
 import { say } from "./words.js";
 
@@ -22,7 +22,10 @@ export async function ask(method, path, body) {
     throw new Problem(0, { title: say("problem.away") });
   });
   if (answer.ok) return answer.json();
-  throw new Problem(answer.status, answer.status === 401 ? { title: say("problem.locked") } : await answer.json().catch(() => ({})));
+  throw new Problem(
+    answer.status,
+    answer.status === 401 ? { title: say("problem.locked") } : await answer.json().catch(() => ({})),
+  );
 }
 
 /** Send a file as it is; told(share) is called on the way. */

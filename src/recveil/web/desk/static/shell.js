@@ -2,8 +2,9 @@
 
 import { make } from "/shared/dom.js";
 import { says } from "./notices.js";
+import { shortSpec } from "./specs.js";
 import { now, onResult, watch } from "./state.js";
-import { known, percent, shortSpec, say } from "./words.js";
+import { known, percent, say } from "./words.js";
 
 const TOUR = "recveil-desk-tour"; // in this tab's storage
 const page = document.body.dataset.page;
@@ -16,6 +17,7 @@ export function surround() {
   watch(line);
   watch(commands);
   watch(onward);
+  watch(follow);
   tour();
   onResult("exposure", (found) => {
     headline = found?.headline ?? null;
@@ -30,7 +32,12 @@ function steps({ steps: all }) {
     const sign = { done: "✓", working: "…", failed: "!" }[state] ?? String(k + 1);
     const inside = [
       make("span", { class: "number", "aria-hidden": "true" }, k === here ? String(k + 1) : sign),
-      make("span", { class: "name" }, say(`step.${slug}`), make("span", { class: "unseen" }, ` (${say(`state.${state}`)})`)),
+      make(
+        "span",
+        { class: "name" },
+        say(`step.${slug}`),
+        make("span", { class: "unseen" }, ` (${say(`state.${state}`)})`),
+      ),
     ];
     const entry = open
       ? make("a", { href: `/${slug}`, "aria-current": k === here ? "step" : null }, ...inside)
@@ -55,14 +62,33 @@ function line({ choices: chosen, steps: all }) {
     ["start", data.source && data.source.split("/").at(-1)],
     ["people", past("people") && all.people.state === "done" && say(`unit.${protect.unit}.short`)],
     ["exposure", headline && say("line.exposed", { known: headline.known, share: percent(headline.value) })],
-    ["recipient", all.recipient.state === "done" && say("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text })],
-    ["use", all.use.state === "done" && say("line.keep", { share: percent(use.keep), use: say(`use.${use.what}.short`) })],
+    [
+      "recipient",
+      all.recipient.state === "done" &&
+        say("line.to", { who: known(`recipient.${recipient.name}.title`, recipient.name.split("/").at(-1)).text }),
+    ],
+    [
+      "use",
+      all.use.state === "done" && say("line.keep", { share: percent(use.keep), use: say(`use.${use.what}.short`) }),
+    ],
     ["candidates", candidates.chosen && shortSpec(candidates.chosen)],
-    ["decide", officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name })],
+    [
+      "decide",
+      officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name }),
+    ],
     ["publish", all.publish.state === "done" && say("line.published")],
   ].filter(([, text]) => text);
-  const entries = said.map(([slug, text]) => make("li", {}, make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${say(`step.${slug}`)}: `), text)));
-  keepFocus(document.getElementById("choices"), entries.length ? entries : [make("li", { class: "none" }, say("line.nothing"))]);
+  const entries = said.map(([slug, text]) =>
+    make(
+      "li",
+      {},
+      make("a", { href: `/${slug}` }, make("span", { class: "unseen" }, `${say(`step.${slug}`)}: `), text),
+    ),
+  );
+  keepFocus(
+    document.getElementById("choices"),
+    entries.length ? entries : [make("li", { class: "none" }, say("line.nothing"))],
+  );
 }
 
 let copied = "";
@@ -82,19 +108,44 @@ function commands({ commands: all }) {
   };
 }
 
+/** Cards show what is chosen, also where another tab chose it. */
+const followed = new Map();
+function follow({ choices: chosen }) {
+  for (const place of document.querySelectorAll("fieldset.choices[data-field]")) {
+    const name = place.dataset.field;
+    const value = name.split(".").reduce((at, key) => at?.[key], chosen);
+    if (followed.get(name) === value) continue;
+    followed.set(name, value);
+    for (const radio of place.querySelectorAll("input")) radio.checked = radio.value === String(value);
+  }
+}
+
 /** Back and on; where the way on is closed, why. */
-function onward({ steps: all }) {
+function onward({ steps: all, choices: chosen }) {
   const place = document.getElementById("onward");
   const [before, next] = [pages[here - 1], pages[here + 1]];
   const open = next && all[next].state !== "closed";
-  const key = `${open} ${next && all[next].why}`;
+  const key = `${open} ${next && all[next].why} ${chosen.recipient.name}`;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
   place.replaceChildren(
     ...[
-      before && make("a", { class: "button", href: `/${before}`, rel: "prev" }, say("onward.back", { step: say(`step.${before}`) })),
-      next && open && make("a", { class: "button main", href: `/${next}`, rel: "next", id: "next" }, say("onward.next", { step: say(`step.${next}`) })),
-      next && !open && make("p", { class: "small" }, say(`closed.${next}`)),
+      before &&
+        make(
+          "a",
+          { class: "button", href: `/${before}`, rel: "prev" },
+          say("onward.back", { step: say(`step.${before}`) }),
+        ),
+      next &&
+        open &&
+        make(
+          "a",
+          { class: "button main", href: `/${next}`, rel: "next", id: "next" },
+          say("onward.next", { step: say(`step.${next}`) }),
+        ),
+      next &&
+        !open &&
+        make("p", { class: "small" }, say(`closed.${next === "decide" && !chosen.recipient.name ? "use" : next}`)),
     ].filter(Boolean),
   );
 }
@@ -113,7 +164,7 @@ function tour() {
     document.querySelector("h1").focus();
   };
   place.replaceChildren(
-    make("h2", {}, say("tour.title", { step: here + 1, of: pages.length })),
+    make("p", { class: "named" }, say("tour.title", { step: here + 1, of: pages.length })),
     make("p", {}, say(page === "start" ? "tour.start_page" : `tour.${page}`)),
     make("p", { class: "row" }, make("button", { type: "button", class: "quiet", onclick: end }, say("tour.end"))),
   );

@@ -1,6 +1,6 @@
 /** What the desk knows, kept current by events; choices are changed here and nowhere else. */
 
-import { problem, says } from "./notices.js";
+import { problem, sayAfterReload, says } from "./notices.js";
 import { ask, Problem } from "./server.js";
 import { say } from "./words.js";
 
@@ -17,8 +17,20 @@ export function watch(f) {
 }
 
 function take(next) {
+  const mended = state.problem && !next.problem;
   state = next;
-  for (const f of watchers) f(state);
+  trouble();
+  if (mended) location.reload();
+  else if (!next.problem) for (const f of watchers) f(state);
+}
+
+/** What stands in the way of everything: a full disk, or choices that were edited by hand and cannot be read. */
+export function trouble() {
+  const line = state.problem?.detail ?? state.trouble ?? "";
+  const place = document.getElementById("trouble");
+  if (place.textContent !== line) place.textContent = line;
+  place.hidden = !line;
+  return Boolean(state.problem);
 }
 
 /** Call show with a result when there is one, and again when it becomes another; with null while there is none. */
@@ -28,8 +40,13 @@ export function onResult(name, show, path = `/api/${name}`) {
     const tag = results[name] ?? null;
     if (tag === shown) return;
     shown = tag;
-    const found = tag === null ? null : await ask("GET", path).catch(() => null);
-    if (tag === shown) show(found);
+    try {
+      const found = tag === null ? null : await ask("GET", path);
+      if (tag === shown) show(found);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (tag === shown) shown = undefined; // it changed on the way: the next state asks again
+    }
   });
 }
 
@@ -43,15 +60,15 @@ export async function act(doing) {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (error.status === 409 && error.state) {
-      take(error.state);
-      says(say("problem.elsewhere"));
+      sayAfterReload(say("problem.elsewhere"));
     } else problem(error);
     return false;
   }
 }
 
 /** change({recipient: {name: "team"}}) */
-export const change = (wanted) => act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
+export const change = (wanted) =>
+  act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
 
 export const work = (kind, more = {}) => act(() => ask("POST", "/api/work", { kind, ...more }));
 export const cancel = (id) => act(() => ask("POST", "/api/work/cancel", { id }));

@@ -2,19 +2,32 @@
 
 import { make } from "/shared/dom.js";
 import { figure, numbers, path } from "./picture.js";
+import { parameterOf } from "./specs.js";
 import { choices } from "./state.js";
-import { interval, percent, say } from "./words.js";
+import { interval, known, percent, say } from "./words.js";
 
-const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [46, 20, 14, 44, 230];
+const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [54, 20, 14, 44, 230];
+
+const LARGER = new Set(["k"]); // parameters that protect more the larger they are
+
+/** All tries, the strongest protection first. */
+export function tries({ parameter, curve }) {
+  const sign = LARGER.has(parameter) ? -1 : 1;
+  return curve.map((point) => ({ at: point[parameter], ...point })).sort((a, b) => sign * (a.at - b.at));
+}
 
 /** one: {parameter, curve: [{<parameter>, lift: {value, low, high}} | {<parameter>, refused}], spec}. */
-export function strengths({ parameter, curve, spec }) {
-  const tried = curve.map((point) => ({ at: point[parameter], ...point })).sort((a, b) => a.at - b.at);
+export function strengths(one) {
+  const { parameter, spec } = one;
+  const tried = tries(one);
   const held = tried.filter((point) => point.lift);
-  const rows = tried.map((point) => [String(point.at), point.lift ? `${percent(point.lift.value)} ${interval(point.lift)}` : say("strengths.refused")]);
-  const chosen = Number(new RegExp(`${parameter}=([\\d.e-]+)`).exec(spec)?.[1]);
-  const table = numbers([parameter, say("strengths.kept")], rows);
-  return figure((width) => drawn(held, chosen, parameter, width), say("strengths.caption", { parameter }), table);
+  const rows = tried.map((point) => [
+    String(point.at),
+    point.lift ? `${percent(point.lift.value)} ${interval(point.lift)}` : say("strengths.refused"),
+  ]);
+  const chosen = parameterOf(spec, parameter);
+  const table = numbers([known(`parameter.${parameter}`, parameter).text, say("strengths.kept")], rows);
+  return figure((width) => drawn(held, chosen, parameter, width), say("strengths.caption"), table);
 }
 
 function drawn(held, chosen, parameter, width) {
@@ -22,19 +35,45 @@ function drawn(held, chosen, parameter, width) {
   const x = (k) => LEFT + ((width - LEFT - RIGHT) * k) / Math.max(held.length - 1, 1);
   const y = (v) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * Math.min(Math.max(v, 0), top)) / top;
   const keep = choices().use.keep;
-  const level = (v) => [make("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }), make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v))];
-  const mark = (p, k) => make("circle", { class: `dot ${p.at === chosen ? "s2" : "s1"}`, cx: x(k), cy: y(p.lift.value), r: p.at === chosen ? 7 : 3.5 });
+  const level = (v) => [
+    make("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(v), y2: y(v) }),
+    make("text", { x: LEFT - 8, y: y(v) + 4, "text-anchor": "end" }, percent(v)),
+  ];
+  const mark = (p, k) =>
+    make("circle", {
+      class: `dot ${p.at === chosen ? "s2" : "s1"}`,
+      cx: x(k),
+      cy: y(p.lift.value),
+      r: p.at === chosen ? 7 : 3.5,
+    });
   const every = Math.ceil(held.length / Math.max(2, Math.floor(width / 60)));
   return make(
     "svg",
-    { class: "picture", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": say("strengths.says", { parameter, value: String(chosen) }) },
+    {
+      class: "picture",
+      viewBox: `0 0 ${width} ${HEIGHT}`,
+      width,
+      height: HEIGHT,
+      role: "img",
+      "aria-label": say("strengths.says", { parameter, value: String(chosen) }),
+    },
     ...[0, 0.5, 1].flatMap(level),
     make("line", { class: "wanted", x1: LEFT, x2: width - RIGHT, y1: y(keep), y2: y(keep) }),
-    make("text", { class: "aside", x: width - RIGHT, y: y(keep) - 6, "text-anchor": "end" }, say("strengths.wanted", { share: percent(keep) })),
-    ...held.map((p, k) => make("line", { class: "whisker s1", x1: x(k), x2: x(k), y1: y(p.lift.low), y2: y(p.lift.high) })),
+    make("text", { class: "aside", x: LEFT + 4, y: y(keep) - 6 }, say("strengths.wanted", { share: percent(keep) })),
+    ...held.map((p, k) =>
+      make("line", { class: "whisker s1", x1: x(k), x2: x(k), y1: y(p.lift.low), y2: y(p.lift.high) }),
+    ),
     make("path", { class: "line s1", d: path(held.map((p, k) => [x(k), y(p.lift.value)])) }),
     ...held.map(mark),
-    ...held.map((p, k) => (k % every && p.at !== chosen ? "" : make("text", { x: x(k), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, String(p.at)))),
-    make("text", { x: LEFT + (width - LEFT - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, say(width < 480 ? "strengths.across_short" : "strengths.across", { parameter })),
+    ...held.map((p, k) =>
+      k % every && p.at !== chosen
+        ? ""
+        : make("text", { x: x(k), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, String(p.at)),
+    ),
+    make(
+      "text",
+      { x: LEFT + (width - LEFT - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" },
+      say(width < 480 ? "strengths.across_short" : "strengths.across", { parameter }),
+    ),
   );
 }

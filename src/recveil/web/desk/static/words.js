@@ -7,6 +7,9 @@ export const { has, language, say } = spoken;
 
 export const count = (n) => spoken.number(n);
 
+/** A number as it is, in a few digits. */
+export const plain = (value) => new Intl.NumberFormat(language, { maximumSignificantDigits: 3 }).format(value);
+
 /** 93%, 3.2%, 0.1%: as many digits as the size deserves, written as is usual in the language. */
 export function percent(value) {
   const size = Math.abs(value);
@@ -37,20 +40,20 @@ export function size(bytes) {
   return `${spoken.number(value, value < 10 ? 1 : 0)} ${unit}`;
 }
 
-export const date = (text) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+export const date = (text) =>
+  new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
 
 /** A text of ours by its name, or what the desk said in English where we have none: {text, lang}. */
 export function known(name, otherwise) {
   return has(name) ? { text: say(name), lang: null } : { text: otherwise ?? "", lang: language === "en" ? null : "en" };
 }
 
+/** The name of a message for one of the desk's own phrases: "there are no tags" is there_are_no_tags. */
+export const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z]+/g, "_")
+    .replace(/^_|_$/g, "");
+
 /** The language of lines that come from the desk itself. */
 export const engine = language === "en" ? {} : { lang: "en" };
-
-/** "dp-ratings" of "dp-ratings:epsilon=4,delta=1e-6", and the name of a file without its folder. */
-export function shortSpec(spec) {
-  const [name, rest] = spec.split(/:(.*)/s);
-  if (/[./]/.test(name)) return spec.split("/").at(-1);
-  const epsilon = /epsilon=([\d.e-]+)/.exec(rest ?? "");
-  return epsilon ? `${name} (ε ${epsilon[1]})` : name;
-}

@@ -8,8 +8,9 @@ import { frontier } from "../frontier.js";
 import { action, job, part, refill } from "../pieces.js";
 import { hear } from "../notices.js";
 import { ask } from "../server.js";
-import { act, busy, cancel, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { count, engine, known, shortSpec, say } from "../words.js";
+import { sameSpec, shortSpec } from "../specs.js";
+import { busy, cancel, change, choices, jobs, onResult, watch, work } from "../state.js";
+import { count, engine, known, say } from "../words.js";
 
 let entries = [];
 let shown = null; // the id of the card that is open
@@ -17,31 +18,71 @@ let shown = null; // the id of the card that is open
 export async function show(root) {
   const limits = await acceptable();
   const list = make("ul", { class: "jobs candidates" });
-  const places = { picture: make("div"), card: make("div", { id: "card", "aria-live": "polite" }), little: make("div"), verdict: make("div") };
+  const places = { picture: make("div"), card: make("div", { id: "card" }), little: make("div"), verdict: make("div") };
   const run = action(say("candidates.run"), () => work("candidates"), { class: "main", id: "run" });
-  const stop = action(say("candidates.stop"), async () => { for (const one of busy("candidate")) await cancel(one.id); }, { id: "stop" });
+  const stop = action(
+    say("candidates.stop"),
+    async () => {
+      for (const one of busy("candidate")) await cancel(one.id);
+    },
+    { id: "stop" },
+  );
   root.append(
     make("p", { class: "banner", role: "note" }, say("candidates.outside")),
     list,
     make("p", { class: "row" }, run, stop),
     additions(),
-    part(say("candidates.frontier"), make("p", { class: "lead" }, say("candidates.frontier.lead")), places.picture, places.card),
+    part(
+      say("candidates.frontier"),
+      make("p", { class: "lead" }, say("candidates.frontier.lead")),
+      places.picture,
+      places.card,
+    ),
     places.verdict,
     places.little,
   );
+  function open(id) {
+    shown = id;
+    paint();
+    places.card.querySelector("h3")?.focus();
+  }
   watch(() => {
     const running = busy("candidate");
     stop.hidden = !running.length;
     run.disabled = !waiting().length;
-    refill(list, ...listed());
+    refill(list, ...listed(open));
     const done = jobs("candidate").filter((one) => one.state === "done").length;
     if (running.length) hear(say("candidates.heard", { done, of: done + running.length }));
   });
-  const paint = () => draw(places, limits, paint);
+  function paint() {
+    draw(places, limits, open);
+  }
+  onResult("overview", (overview) => {
+    if (overview?.starters.length && !specs().length) change({ candidates: { specs: overview.starters } });
+  });
   onResult("candidates", (found) => {
     entries = found?.entries ?? [];
     shown ??= entries.find((one) => one.chosen)?.id ?? null;
-    refill(places.verdict, found?.verdict?.length ? make("details", {}, make("summary", {}, say("candidates.verdict")), ...found.verdict.map((line) => make("p", engine, line)), make("p", {}, make("a", { href: "/api/candidates/report", target: "_blank", rel: "noopener" }, say("candidates.report")))) : null);
+    refill(
+      places.verdict,
+      found?.verdict?.length
+        ? make(
+            "details",
+            {},
+            make("summary", {}, say("candidates.verdict")),
+            ...found.verdict.map((line) => make("p", engine, line)),
+            make(
+              "p",
+              {},
+              make(
+                "a",
+                { href: "/api/candidates/report", target: "_blank", rel: "noopener" },
+                say("candidates.report"),
+              ),
+            ),
+          )
+        : null,
+    );
     paint();
   });
 }
@@ -54,44 +95,109 @@ async function acceptable() {
 }
 
 const specs = () => [...choices().candidates.specs, ...choices().candidates.files];
-const jobOf = (spec) => jobs("candidate").findLast((one) => one.title === spec);
+const jobOf = (spec) => jobs("candidate").findLast((one) => sameSpec(one.title, spec));
+const specOf = (id) => specs().find((spec) => jobOf(spec)?.id === id) ?? "";
 const waiting = () => specs().filter((spec) => !["done", "queued", "running"].includes(jobOf(spec)?.state));
 const letter = (spec) => String.fromCharCode(65 + (specs().indexOf(spec) % 26));
 const colour = (spec) => `s${specs().indexOf(spec) % 8}`;
 
-function listed() {
+function listed(open) {
   return specs().map((spec) => {
     const { specs: ours, files } = choices().candidates;
-    const drop = () => change({ candidates: { specs: ours.filter((one) => one !== spec), files: files.filter((one) => one !== spec) } });
+    const drop = () =>
+      change({ candidates: { specs: ours.filter((one) => one !== spec), files: files.filter((one) => one !== spec) } });
     const name = known(`mechanism.${spec.split(":")[0]}`, spec).text;
-    const title = make("span", {}, make("span", { class: `key ${colour(spec)}` }, letter(spec)), " ", make("b", {}, name), " ", make("code", {}, spec));
+    const title = make(
+      "span",
+      {},
+      make("span", { class: `key ${colour(spec)}` }, letter(spec)),
+      " ",
+      make("b", {}, name),
+      " ",
+      make("code", {}, spec),
+    );
     const made = jobOf(spec) ?? { id: spec, title: spec, state: "waiting", line: "" };
-    const remove = ["queued", "running"].includes(made.state) ? null : action(say("candidates.remove"), drop, { class: "quiet small-button", "data-key": `drop-${spec}`, "aria-label": say("candidates.remove_one", { name: spec }) });
-    return job(made, title, remove);
+    const remove = ["queued", "running"].includes(made.state)
+      ? null
+      : action(say("candidates.remove"), drop, {
+          class: "quiet small-button",
+          "data-key": `drop-${spec}`,
+          "aria-label": say("candidates.remove_one", { name: spec }),
+        });
+    const card =
+      made.state === "done" &&
+      action(say("candidates.card"), () => open(made.id), {
+        class: "quiet small-button",
+        "data-key": `card-${spec}`,
+        "aria-label": say("candidates.card_of", { name: spec }),
+      });
+    return job(made, title, make("span", { class: "actions" }, card, remove));
   });
 }
 
-function draw(places, limits, paint) {
-  const choose = (id) => {
-    shown = id;
-    paint();
-    places.card.querySelector("h3")?.focus();
-  };
+function draw(places, limits, choose) {
   const points = entries
     .filter((one) => one.found && one.lift)
-    .map((one) => ({ id: one.id, key: letter(one.spec), name: shortSpec(one.spec), colour: colour(one.spec), found: one.found, kept: one.lift }));
+    .map((one) => ({
+      id: one.id,
+      key: letter(specOf(one.id)),
+      name: shortSpec(one.spec),
+      colour: colour(specOf(one.id)),
+      found: one.found,
+      kept: one.lift,
+    }));
   const chosen = choices().candidates.chosen;
   const one = entries.find((entry) => entry.id === shown);
-  const take = () => act(async () => { await change({ candidates: { chosen: one.spec } }); paint(); });
-  refill(places.picture, points.length ? frontier(points, { limits, chosen: shown, choose, known: limits.known }) : make("p", { class: "empty" }, say("candidates.empty")), unplaced(choose));
-  refill(places.card, one ? candidateCard(one, { key: letter(one.spec), colour: colour(one.spec), limits, chosen: one.spec === chosen, take }) : null);
-  const lines = entries.filter((entry) => entry.curve?.length).map((entry) => ({ name: shortSpec(entry.spec), key: letter(entry.spec), colour: colour(entry.spec), points: entry.curve }));
-  refill(places.little, lines.length ? part(say("candidates.little"), make("p", { class: "lead" }, say("candidates.little.lead")), curve(lines, { says: say("candidates.little.says", { n: lines.length }), items: say("curve.items") })) : null);
+  const take = async () => {
+    if (await change({ candidates: { chosen: specOf(one.id) } })) choose(one.id);
+  };
+  refill(
+    places.picture,
+    points.length
+      ? frontier(points, { limits, chosen: shown, choose, known: limits.known })
+      : make("p", { class: "empty" }, say("candidates.empty")),
+    unplaced(choose),
+  );
+  refill(
+    places.card,
+    one
+      ? candidateCard(one, {
+          key: letter(specOf(one.id)),
+          colour: colour(specOf(one.id)),
+          limits,
+          chosen: sameSpec(specOf(one.id), chosen),
+          take,
+        })
+      : null,
+  );
+  const lines = entries
+    .filter((entry) => entry.curve?.length)
+    .map((entry) => ({
+      name: shortSpec(entry.spec),
+      key: letter(specOf(entry.id)),
+      colour: colour(specOf(entry.id)),
+      points: entry.curve,
+    }));
+  refill(
+    places.little,
+    lines.length
+      ? part(
+          say("candidates.little"),
+          make("p", { class: "lead" }, say("candidates.little.lead")),
+          curve(lines, { says: say("candidates.little.says", { n: lines.length }), items: say("curve.items") }),
+        )
+      : null,
+  );
 }
 
 /** Those that have no place in the picture, since one of the two was not measured. */
 function unplaced(choose) {
   const others = entries.filter((one) => !(one.found && one.lift));
   if (!others.length) return null;
-  return make("p", { class: "row" }, say("candidates.unplaced", { n: count(others.length) }), ...others.map((one) => action(shortSpec(one.spec), () => choose(one.id), { "data-key": one.id })));
+  return make(
+    "p",
+    { class: "row" },
+    say("candidates.unplaced", { n: count(others.length) }),
+    ...others.map((one) => action(shortSpec(one.spec), () => choose(one.id), { "data-key": one.id })),
+  );
 }

@@ -4,15 +4,24 @@ import { make } from "/shared/dom.js";
 import { field, part, refill, told } from "../pieces.js";
 import { says } from "../notices.js";
 import { ask } from "../server.js";
-import { act, choices, now, onResult, watch } from "../state.js";
+import { act, choices, now, watch } from "../state.js";
 import { date, engine, say } from "../words.js";
 
 export function show(root) {
   const sheet = make("div");
   const decided = make("div", { "aria-live": "polite" });
   root.append(sheet, decided, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), form()));
-  onResult("sheet", (found) => refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))])));
-  watch(({ choices: { officer }, steps }) => refill(decided, officer.decision && steps.decide.state === "done" ? standing(officer) : null));
+  let seen = "";
+  watch(async ({ results, steps, choices: chosen }) => {
+    const key = [results.bundle, results["red-team"], steps.decide.state, chosen.officer.decision].join();
+    if (key === seen) return; // not by the sheet's own tag: to look at it writes it
+    seen = key;
+    const found = results.bundle ? await ask("GET", "/api/sheet").catch(() => null) : null;
+    refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))]));
+  });
+  watch(({ choices: { officer }, steps }) =>
+    refill(decided, officer.decision && steps.decide.state === "done" ? standing(officer) : null),
+  );
 }
 
 /** What the rule says, and the sheet itself. */
@@ -21,9 +30,19 @@ function evidence(found) {
   return [
     make("p", { class: `verdict outcome ${verdict.outcome}` }, say(`decide.outcome.${verdict.outcome}`)),
     ...told(verdict.sentences),
-    make("details", {}, make("summary", {}, say("decide.rule")), make("ul", { class: "bullets" }, ...told(verdict.rule, "li")), ...told([verdict.law])),
-    make("p", { class: "row" }, make("a", { class: "button", href: "/api/sheet/page", target: "_blank", rel: "noopener" }, say("decide.open"))),
-    make("iframe", { class: "sheet", src: `/api/sheet/page?${now().results.sheet}`, title: say("decide.sheet") }),
+    make(
+      "details",
+      {},
+      make("summary", {}, say("decide.rule")),
+      make("ul", { class: "bullets" }, ...told(verdict.rule, "li")),
+      ...told([verdict.law]),
+    ),
+    make(
+      "p",
+      { class: "row" },
+      make("a", { class: "button", href: "/api/sheet/page", target: "_blank", rel: "noopener" }, say("decide.open")),
+    ),
+    make("iframe", { class: "sheet", src: "/api/sheet/page", title: say("decide.sheet") }),
   ];
 }
 
@@ -38,7 +57,10 @@ const standing = (officer) =>
 function form() {
   const { officer } = choices();
   const input = (key, options) => {
-    const made = make(key === "conditions" ? "textarea" : "input", { ...(key === "conditions" ? { rows: 3 } : { type: "text" }), ...options });
+    const made = make(key === "conditions" ? "textarea" : "input", {
+      ...(key === "conditions" ? { rows: 3 } : { type: "text" }),
+      ...options,
+    });
     made.value = key === "conditions" ? officer.conditions.join("\n") : (officer[key] ?? "");
     return made;
   };
@@ -49,13 +71,31 @@ function form() {
     until: input("until", { type: "date" }),
     passphrase: input("passphrase", { type: "password", autocomplete: "off" }),
   };
-  const fields = ["name", "role", "conditions", "until"].map((key) => field(`officer.${key}`, say(`decide.${key}`), inputs[key], say(`decide.${key}.hint`)));
-  const secret = make("details", {}, make("summary", {}, say("decide.passphrase.more")), field("officer.passphrase", say("decide.passphrase"), inputs.passphrase, say("decide.passphrase.hint")));
+  const fields = ["name", "role", "conditions", "until"].map((key) =>
+    field(`officer.${key}`, say(`decide.${key}`), inputs[key], say(`decide.${key}.hint`)),
+  );
+  const secret = make(
+    "details",
+    {},
+    make("summary", {}, say("decide.passphrase.more")),
+    field("officer.passphrase", say("decide.passphrase"), inputs.passphrase, say("decide.passphrase.hint")),
+  );
   const sure = make("dialog", { class: "sure", "aria-labelledby": "sure-title" });
   const sign = (decision) => async () => {
     sure.close();
-    const conditions = inputs.conditions.value.split("\n").map((line) => line.trim()).filter(Boolean);
-    const body = { version: now().project.version, name: inputs.name.value.trim(), role: inputs.role.value.trim(), decision, conditions, until: inputs.until.value, passphrase: inputs.passphrase.value || null };
+    const conditions = inputs.conditions.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
+    const body = {
+      version: now().project.version,
+      name: inputs.name.value.trim(),
+      role: inputs.role.value.trim(),
+      decision,
+      conditions,
+      until: inputs.until.value,
+      passphrase: inputs.passphrase.value || null,
+    };
     if (await act(() => ask("POST", "/api/decide", body))) says(say(`decide.signed.${decision}`));
   };
   const ask_first = (decision) => (event) => {
@@ -63,7 +103,16 @@ function form() {
     sure.replaceChildren(
       make("h2", { id: "sure-title" }, say(`decide.sure.${decision}`)),
       make("p", {}, say(`decide.sure.${decision}.text`)),
-      make("p", { class: "row" }, make("button", { type: "button", onclick: () => sure.close(), autofocus: true }, say("decide.not_yet")), make("button", { type: "button", class: decision === "refused" ? "danger" : "main", id: "sure", onclick: sign(decision) }, say(`decide.do.${decision}`))),
+      make(
+        "p",
+        { class: "row" },
+        make("button", { type: "button", onclick: () => sure.close(), autofocus: true }, say("decide.not_yet")),
+        make(
+          "button",
+          { type: "button", class: decision === "refused" ? "danger" : "main", id: "sure", onclick: sign(decision) },
+          say(`decide.do.${decision}`),
+        ),
+      ),
     );
     sure.showModal();
   };
@@ -72,7 +121,16 @@ function form() {
     { class: "officer", onsubmit: ask_first("approved") },
     ...fields,
     secret,
-    make("p", { class: "row" }, make("button", { class: "main", id: "approve" }, say("decide.approve")), make("button", { type: "button", class: "danger", id: "refuse", onclick: ask_first("refused") }, say("decide.refuse"))),
+    make(
+      "p",
+      { class: "row" },
+      make("button", { class: "main", id: "approve" }, say("decide.approve")),
+      make(
+        "button",
+        { type: "button", class: "danger", id: "refuse", onclick: ask_first("refused") },
+        say("decide.refuse"),
+      ),
+    ),
     sure,
   );
 }

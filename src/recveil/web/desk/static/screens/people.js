@@ -2,7 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { cards, part, refill } from "../pieces.js";
-import { change, choices, onResult } from "../state.js";
+import { change, choices, onResult, work } from "../state.js";
 import { count, known, say } from "../words.js";
 
 export function show(root) {
@@ -11,8 +11,15 @@ export function show(root) {
   onResult("overview", (overview) => refill(place, ...(overview ? who(overview) : [make("p", {}, say("wait.data"))])));
 }
 
+/** Some units read other columns; the data are then looked at again. */
+async function choose(overview, unit) {
+  const { columns } = overview.units.find((one) => one.unit === unit);
+  if ((await change({ protect: { unit }, ...(columns && { data: { columns } }) })) && columns) work("overview");
+}
+
 function who(overview) {
-  const number = (value, name) => make("div", {}, make("dt", {}, say(name)), make("dd", {}, make("b", {}, count(value))));
+  const number = (value, name) =>
+    make("div", {}, make("dt", {}, say(name)), make("dd", {}, make("b", {}, count(value))));
   const each = overview.rows / Math.max(overview.users, 1);
   const options = overview.units.map(({ unit, sentence, means, possible, why }) => ({
     value: unit,
@@ -30,6 +37,12 @@ function who(overview) {
       overview.sessions && overview.unit !== "session" ? number(overview.sessions, "people.sessions") : null,
     ),
     make("p", { class: "lead" }, say("people.each", { number: count(Math.round(each)) })),
-    part(say("people.protect"), make("p", { class: "lead" }, say("people.protect.lead")), cards("protect.unit", say("people.protect.legend"), options, choices().protect.unit, (unit) => change({ protect: { unit } }))),
+    part(
+      say("people.protect"),
+      make("p", { class: "lead" }, say("people.protect.lead")),
+      cards("protect.unit", say("people.protect.legend"), options, choices().protect.unit, (unit) =>
+        choose(overview, unit),
+      ),
+    ),
   ];
 }

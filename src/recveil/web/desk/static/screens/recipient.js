@@ -16,8 +16,15 @@ export async function show(root) {
     more: limits(one),
   }));
   root.append(
-    cards("recipient.name", say("recipient.legend"), options, name, (chosen) => change({ recipient: { name: chosen } })),
-    part(say("recipient.why"), make("p", { class: "lead" }, say("recipient.why.lead")), text("purpose"), text("contract")),
+    cards("recipient.name", say("recipient.legend"), options, name, (chosen) =>
+      change({ recipient: { name: chosen } }),
+    ),
+    part(
+      say("recipient.why"),
+      make("p", { class: "lead" }, say("recipient.why.lead")),
+      text("purpose"),
+      text("contract"),
+    ),
   );
 }
 
@@ -33,7 +40,11 @@ function limits(one) {
 }
 
 function text(key) {
-  const input = make("textarea", { rows: 2, maxlength: 2000, onchange: () => change({ recipient: { [key]: input.value.trim() } }) });
+  const input = make("textarea", {
+    rows: 2,
+    maxlength: 2000,
+    onchange: () => change({ recipient: { [key]: input.value.trim() } }),
+  });
   input.value = choices().recipient[key];
   return field(`recipient.${key}`, say(`recipient.${key}`), input, say(`recipient.${key}.hint`));
 }

@@ -1,7 +1,8 @@
 /** Start: a sample, or a file of one's own; what was recognised in it, and corrections. */
 
 import { make } from "/shared/dom.js";
-import { action, field, jobList, part, refill } from "../pieces.js";
+import { hear } from "../notices.js";
+import { action, jobList, part, refill } from "../pieces.js";
 import { ask, upload } from "../server.js";
 import { startTour } from "../shell.js";
 import { act, choices, jobs, onResult, watch } from "../state.js";
@@ -13,7 +14,7 @@ const NONE = "";
 const begin = (source, columns = {}) => act(() => ask("POST", "/api/start", { source, columns }));
 
 export function show(root) {
-  const found = make("div", { id: "found", "aria-live": "polite" });
+  const found = make("div", { id: "found" });
   const working = make("ul", { class: "jobs" });
   root.append(samples(), own(), working, found);
   watch(() => jobList(working, jobs("overview"), () => say("start.reading")));
@@ -25,7 +26,12 @@ function samples() {
     make(
       "li",
       {},
-      make("button", { type: "button", class: "sample", onclick: () => begin(`sample:${name}`) }, make("b", {}, say(`sample.${name}`)), make("span", {}, say(`sample.${name}.about`))),
+      make(
+        "button",
+        { type: "button", class: "sample", onclick: () => begin(`sample:${name}`) },
+        make("b", {}, say(`sample.${name}`)),
+        make("span", {}, say(`sample.${name}.about`)),
+      ),
     );
   const guided = async () => {
     startTour();
@@ -35,7 +41,7 @@ function samples() {
     say("start.sample"),
     make("p", { class: "lead" }, say("start.sample.lead")),
     make("ul", { class: "samples" }, ...SAMPLES.map(entry)),
-    make("p", { class: "row" }, action(say("tour.start"), guided, { class: "quiet", id: "take-tour" })),
+    make("p", { class: "row" }, action(say("tour.start"), guided, { id: "take-tour" })),
   );
 }
 
@@ -56,7 +62,7 @@ function own() {
     told.textContent = went ? say("start.sent", { name: file.name }) : "";
     input.value = "";
   }
-  const drop = make("div", { class: "drop field", "data-field": "data.source" }, make("label", { for: "file" }, say("start.drop")), input, bar, told);
+  const drop = make("div", { class: "drop" }, make("label", { for: "file" }, say("start.drop")), input, bar, told);
   input.id = "file";
   const over = (yes) => (event) => {
     event.preventDefault();
@@ -68,47 +74,105 @@ function own() {
     over(false)(event);
     if (event.dataTransfer.files.length) send(event.dataTransfer.files[0]);
   });
-  const path = make("input", { type: "text", id: "path", autocomplete: "off", spellcheck: "false", placeholder: "/home/me/ratings.csv" });
+  const path = make("input", {
+    type: "text",
+    id: "path",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "/home/me/ratings.csv",
+  });
   const use = (event) => {
     event.preventDefault();
     if (path.value.trim()) begin(path.value.trim());
   };
-  const form = make("form", { class: "path", onsubmit: use }, make("label", { for: "path" }, say("start.path")), make("div", { class: "row" }, path, make("button", {}, say("start.use"))), make("p", { class: "small" }, say("start.path.hint")));
+  const form = make(
+    "form",
+    { class: "path field", "data-field": "data.source", onsubmit: use },
+    make("label", { for: "path" }, say("start.path")),
+    make("div", { class: "row" }, path, make("button", {}, say("start.use"))),
+    make("p", { class: "small" }, say("start.path.hint")),
+  );
   return part(say("start.own"), make("p", { class: "lead" }, say("start.own.lead")), drop, form);
 }
 
 /** What the file is, and which column plays which part; those who know better choose. */
 function recognised(overview) {
   const { source } = choices().data;
-  const values = { rows: count(overview.rows), people: count(overview.users), items: count(overview.items), name: source.split("/").at(-1) };
+  if (overview.problem)
+    return [
+      part(
+        say("start.unrecognised"),
+        make("p", { class: "lead" }, say("start.choose")),
+        make("p", { class: "problem", role: "alert", ...engine }, overview.problem),
+        columns(overview, source),
+      ),
+    ];
+  const values = {
+    rows: count(overview.rows),
+    people: count(overview.users),
+    items: count(overview.items),
+    name: source.split("/").at(-1),
+  };
+  const says = say(`start.is.${overview.kind}`, values);
+  hear(says, true);
   const facts = [
-    make("p", { class: "big" }, say(`start.is.${overview.kind}`, values)),
+    make("p", { class: "big" }, says),
     overview.duplicates ? make("p", { class: "small" }, say("start.duplicates", { n: overview.duplicates })) : null,
   ];
   if (!overview.columns?.length) return [part(say("start.recognised"), ...facts)];
-  return [part(say("start.recognised"), ...facts, make("p", { class: "lead" }, say("start.columns")), columns(overview, source))];
+  return [
+    part(
+      say("start.recognised"),
+      ...facts,
+      make("p", { class: "lead" }, say("start.columns")),
+      columns(overview, source),
+    ),
+  ];
 }
 
 function columns(overview, source) {
   const roles = overview.roles ?? ["user", "item", "rating", "time", "tag", "session"];
   const selects = new Map();
+  const found = overview.columns?.length
+    ? overview.columns
+    : overview.names.map((name) => ({ name, role: null, looks: "" }));
   const row = ({ name, role, looks }) => {
-    const options = [NONE, ...roles].map((value) => make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")));
+    const options = [NONE, ...roles].map((value) =>
+      make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")),
+    );
     const select = make("select", { "aria-label": say("start.column", { name }) }, ...options);
     selects.set(name, select);
-    return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, select), make("td", { class: "looks", ...engine }, looks ?? ""));
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, name),
+      make("td", {}, select),
+      make("td", { class: "looks", ...engine }, looks ?? ""),
+    );
   };
   const again = (event) => {
     event.preventDefault();
     const chosen = [...selects].filter(([, select]) => select.value).map(([name, select]) => [select.value, name]);
     begin(source, Object.fromEntries(chosen));
   };
-  const head = ["start.column.name", "start.column.role", "start.column.looks"].map((key) => make("th", { scope: "col" }, say(key)));
+  const head = ["start.column.name", "start.column.role", "start.column.looks"].map((key) =>
+    make("th", { scope: "col" }, say(key)),
+  );
   return make(
     "form",
     { class: "field", "data-field": "data.columns", onsubmit: again },
-    make("div", { class: "scroll" }, make("table", { class: "columns-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...overview.columns.map(row)))),
-    make("p", { class: "row" }, make("button", {}, say("start.again"))),
-    overview.density != null && make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
+    make(
+      "div",
+      { class: "scroll" },
+      make(
+        "table",
+        { class: "columns-table" },
+        make("thead", {}, make("tr", {}, ...head)),
+        make("tbody", {}, ...found.map(row)),
+      ),
+    ),
+    make("p", { class: "row" }, make("button", overview.problem ? { class: "main" } : {}, say("start.again"))),
+    overview.density != null &&
+      make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
   );
 }

@@ -1,33 +1,77 @@
-/** What must still work: the use and how much of it; the settings that keep it are then solved for, and told in words. */
+/** What must still work: the use and how much of it; the settings that keep it are solved for and told in words. */
 
 import { make } from "/shared/dom.js";
+import { hear } from "../notices.js";
 import { odds } from "../odds.js";
 import { action, cards, field, jobList, part, refill, told } from "../pieces.js";
-import { strengths } from "../strengths.js";
-import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { engine, known, percent, shortSpec, say } from "../words.js";
+import { strengths, tries } from "../strengths.js";
+import { parameterOf, shortSpec } from "../specs.js";
+import { busy, change, choices, onResult, watch, work } from "../state.js";
+import { engine, known, percent, say } from "../words.js";
 
 const WHERE = ["twin", "sample", "data"];
+const PEOPLE = 10000; // of a twin, until somebody says another number
 
 export function show(root) {
   const wishes = make("div");
   const working = make("ul", { class: "jobs" });
-  const solved = make("div", { "aria-live": "polite" });
-  const solve = action(say("use.solve"), () => work("solve"), { class: "main", id: "solve" });
-  root.append(wishes, make("p", { class: "row" }, solve), make("p", { class: "small" }, say("use.solve.hint")), working, solved);
-  watch(() => {
+  const solved = make("div");
+  const solve = action(say("use.solve"), begin, { class: "main", id: "solve" });
+  const offer = make(
+    "div",
+    {},
+    make("p", { class: "row" }, solve),
+    make("p", { class: "small" }, say("use.solve.hint")),
+  );
+  const unsolved = make("p", { class: "banner", role: "note", hidden: true }, say("use.unsolvable"));
+  let overview = null;
+  root.append(wishes, offer, unsolved, working, solved);
+  const paint = () => {
+    const wish = overview?.uses.find((one) => one.what === choices().use.what);
+    offer.hidden = !wish?.solvable;
+    unsolved.hidden = !wish || wish.solvable;
     solve.disabled = busy("solve").length > 0;
-    jobList(working, jobs("solve"), (one) => say("use.solving", { what: one.title }));
+    jobList(working, busy("solve"), (one) =>
+      say("use.solving", { what: known(`mechanism.${one.title}`, one.title).text }),
+    );
+  };
+  onResult("overview", (found) => {
+    overview = found;
+    if (found) refill(wishes, ...wanted(found));
+    paint();
   });
-  onResult("overview", (overview) => overview && refill(wishes, ...wanted(overview)));
-  onResult("solve", (found) => refill(solved, ...(found ? answers(found) : [])));
+  watch(paint);
+  onResult("solve", (found) => {
+    refill(solved, ...(found ? answers(found) : []));
+    if (found && !busy("solve").length) hear(found.found.map(inWords).join(" ") || say("use.nothing"), true);
+  });
+}
+
+/** A twin has as many people as the field says, also where nobody touched it. */
+async function begin() {
+  const { use } = choices();
+  const size =
+    use.on === "twin" && !use.people
+      ? { use: { people: Number(document.getElementById("field-use-people").value) } }
+      : null;
+  if (!size || (await change(size))) work("solve");
 }
 
 function wanted(overview) {
   const { use } = choices();
-  const uses = overview.uses.map(({ what, possible, why }) => ({ value: what, title: say(`use.${what}`), about: say(`use.${what}.about`), why: possible ? "" : why }));
+  const uses = overview.uses.map(({ what, possible, why }) => ({
+    value: what,
+    title: say(`use.${what}`),
+    about: say(`use.${what}.about`),
+    why: possible ? "" : why,
+  }));
   const places = WHERE.map((value) => ({ value, title: say(`use.on.${value}`), about: say(`use.on.${value}.about`) }));
-  const size = make("div", { class: "pair", id: "twin-size", hidden: use.on !== "twin" }, number("people", use.people), number("items", use.items));
+  const size = make(
+    "div",
+    { class: "pair", id: "twin-size", hidden: use.on !== "twin" },
+    number("people", use.people || (choices().data.source.startsWith("sample:") ? overview.users : PEOPLE)),
+    number("items", use.items),
+  );
   const move = (on) => {
     size.hidden = on !== "twin";
     change({ use: { on } });
@@ -35,7 +79,12 @@ function wanted(overview) {
   return [
     cards("use.what", say("use.legend"), uses, use.what, (what) => change({ use: { what } })),
     part(say("use.how_much"), slider(use.keep)),
-    part(say("use.on"), make("p", { class: "lead" }, say("use.on.lead")), cards("use.on", say("use.on.legend"), places, use.on, move), size),
+    part(
+      say("use.on"),
+      make("p", { class: "lead" }, say("use.on.lead")),
+      cards("use.on", say("use.on.legend"), places, use.on, move),
+      size,
+    ),
   ];
 }
 
@@ -45,7 +94,14 @@ function slider(keep) {
     shown.textContent = say("use.keep.says", { share: percent(value) });
     input.setAttribute("aria-valuetext", shown.textContent);
   };
-  const input = make("input", { type: "range", min: 0.3, max: 0.95, step: 0.05, oninput: () => says(Number(input.value)), onchange: () => change({ use: { keep: Number(input.value) } }) });
+  const input = make("input", {
+    type: "range",
+    min: 0.3,
+    max: 0.95,
+    step: 0.05,
+    oninput: () => says(Number(input.value)),
+    onchange: () => change({ use: { keep: Number(input.value) } }),
+  });
   input.value = keep;
   const made = field("use.keep", say("use.keep"), input);
   made.append(shown);
@@ -54,13 +110,22 @@ function slider(keep) {
 }
 
 function number(key, value) {
-  const input = make("input", { type: "number", min: 0, step: 1, inputmode: "numeric", value, onchange: () => change({ use: { [key]: Number(input.value) } }) });
+  const input = make("input", {
+    type: "number",
+    min: 0,
+    step: 1,
+    inputmode: "numeric",
+    value,
+    onchange: () => change({ use: { [key]: Number(input.value) } }),
+  });
   return field(`use.${key}`, say(`use.${key}`), input, say(`use.${key}.hint`));
 }
 
 function answers(found) {
   const cardsFound = found.found.map((one) => answer(one));
-  const failed = found.failed.map((one) => make("li", {}, make("b", {}, one.mechanism), " ", make("span", engine, one.line)));
+  const failed = found.failed.map((one) =>
+    make("li", {}, make("b", {}, one.mechanism), " ", make("span", engine, one.line)),
+  );
   return [
     part(say("use.found"), ...(cardsFound.length ? cardsFound : [make("p", {}, say("use.nothing"))])),
     failed.length ? part(say("use.failed"), make("ul", { class: "bullets" }, ...failed)) : null,
@@ -68,21 +133,54 @@ function answers(found) {
   ];
 }
 
+/** Whether the tries are values of one parameter with what each keeps. */
+const drawable = (one) => Boolean(one.parameter && one.curve?.some((point) => point.lift));
+
+/** "With epsilon 2.6, 70% is kept; with stronger protection (1) it would be 58%." */
+function inWords(one) {
+  if (!drawable(one)) return one.words;
+  const held = tries(one).filter((point) => point.lift);
+  const value = parameterOf(one.spec, one.parameter);
+  const at = held.findIndex((point) => point.at === value);
+  if (at < 0) return one.words;
+  const keeps = say("use.keeps", {
+    parameter: one.parameter,
+    value: String(value),
+    share: percent(held[at].lift.value),
+  });
+  const [next, first] = [held[at - 1], held.find((point) => point.at === 1)];
+  const other = first && first.at !== value ? first : next;
+  if (!other) return keeps;
+  const than = held.indexOf(other) < at ? "use.stronger" : "use.weaker";
+  return `${keeps} ${say(than, { value: String(other.at), share: percent(other.lift.value) })}`;
+}
+
 function answer(one) {
-  const epsilon = /epsilon=([\d.e-]+)/.exec(one.spec);
+  const epsilon = parameterOf(one.spec, "epsilon");
   const add = async () => {
     const { specs } = choices().candidates;
-    if (await change({ candidates: { specs: specs.includes(one.spec) ? specs : [...specs, one.spec] } })) place.textContent = say("use.added");
+    if (await change({ candidates: { specs: specs.includes(one.spec) ? specs : [...specs, one.spec] } }))
+      place.textContent = say("use.added");
   };
-  const place = make("span", { class: "small", role: "status" }, choices().candidates.specs.includes(one.spec) ? say("use.added") : "");
+  const place = make(
+    "span",
+    { class: "small", role: "status" },
+    choices().candidates.specs.includes(one.spec) ? say("use.added") : "",
+  );
   return make(
     "article",
     { class: "panel" },
     make("h3", {}, known(`mechanism.${one.mechanism}`, one.mechanism).text, make("small", {}, shortSpec(one.spec))),
-    make("p", { class: "big", ...engine }, one.words),
-    one.curve?.length ? strengths(one) : null,
-    epsilon ? odds(Number(epsilon[1])) : null,
-    make("details", {}, make("summary", {}, say("use.lines")), ...told(one.lines ?? []), make("p", { class: "small", ...engine }, one.measured_on ?? "")),
+    make("p", { class: "big" }, inWords(one)),
+    drawable(one) && strengths(one),
+    epsilon == null ? null : odds(epsilon, choices().protect.unit),
+    make(
+      "details",
+      {},
+      make("summary", {}, say("use.lines")),
+      ...told(one.lines ?? []),
+      make("p", { class: "small", ...engine }, one.measured_on ?? ""),
+    ),
     make("p", { class: "row" }, action(say("use.add"), add), place),
   );
 }

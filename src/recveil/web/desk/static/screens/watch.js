@@ -4,8 +4,9 @@ import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
+import { shortSpec } from "../specs.js";
 import { busy, jobs, watch, work } from "../state.js";
-import { date, known, say } from "../words.js";
+import { date, known, plain, say } from "../words.js";
 
 const DAY = 24 * 3600 * 1000;
 
@@ -13,7 +14,15 @@ export async function show(root) {
   const place = make("div");
   const working = make("ul", { class: "jobs" });
   const run = action(say("watch.again.do"), () => work("red-team", { again: true }), { id: "again" });
-  root.append(place, part(say("watch.again"), make("p", { class: "lead" }, say("watch.again.lead")), make("p", { class: "row" }, run, make("a", { class: "button", href: "/red-team" }, say("watch.again.see"))), working));
+  root.append(
+    place,
+    part(
+      say("watch.again"),
+      make("p", { class: "lead" }, say("watch.again.lead")),
+      make("p", { class: "row" }, run, make("a", { class: "button", href: "/red-team" }, say("watch.again.see"))),
+      working,
+    ),
+  );
   let seen = "";
   watch(async ({ results }) => {
     run.disabled = busy("red-team").length > 0;
@@ -27,18 +36,38 @@ export async function show(root) {
 
 function look(found) {
   return [
-    part(say("watch.releases"), found.releases.length ? table(found.releases) : make("p", { class: "empty" }, say("watch.none"))),
-    found.totals.length ? part(say("watch.total"), make("p", { class: "lead" }, say("watch.total.lead")), ...told(found.totals), ...told(found.budgets ?? []), sum(found)) : null,
+    part(
+      say("watch.releases"),
+      found.releases.length ? table(found.releases) : make("p", { class: "empty" }, say("watch.none")),
+    ),
+    found.totals.length
+      ? part(
+          say("watch.total"),
+          make("p", { class: "lead" }, say("watch.total.lead")),
+          ...told(found.totals),
+          ...told(found.budgets ?? []),
+          sum(found),
+        )
+      : null,
+    found.bundles?.length
+      ? part(say("watch.bundles"), make("ul", { class: "bullets" }, ...found.bundles.map(bundle)))
+      : null,
     part(say("watch.expires"), ends(found.expires)),
-    found.claims.length ? part(say("watch.claims"), make("ul", { class: "bullets" }, ...found.claims.map(claim))) : null,
-    found.problems.length ? part(say("watch.problems"), make("ul", { class: "bullets" }, ...told(found.problems, "li"))) : null,
+    found.claims.length
+      ? part(say("watch.claims"), make("ul", { class: "bullets" }, ...found.claims.map(claim)))
+      : null,
+    found.problems.length
+      ? part(say("watch.problems"), make("ul", { class: "bullets" }, ...told(found.problems, "li")))
+      : null,
   ];
 }
 
 /** The dots of all promises about people together, where they simply add up. */
 function sum({ releases }) {
   const promised = releases.filter((one) => one.epsilon != null && one.status === "proved" && one.unit === "user");
-  return promised.length > 0 && promised.length === releases.length ? odds(promised.reduce((all, one) => all + one.epsilon, 0)) : null;
+  return promised.length > 0 && promised.length === releases.length
+    ? odds(promised.reduce((all, one) => all + one.epsilon, 0))
+    : null;
 }
 
 function table(releases) {
@@ -49,16 +78,52 @@ function table(releases) {
       {},
       make("th", { scope: "row" }, one.date ? date(one.date) : ""),
       make("td", {}, known(`mechanism.${one.mechanism?.split(":")[0]}`, one.mechanism).text),
-      make("td", {}, one.epsilon == null ? say("watch.no_promise") : `ε ${one.epsilon}${one.delta ? `, δ ${one.delta}` : ""}`),
+      make(
+        "td",
+        {},
+        one.epsilon == null
+          ? say("watch.no_promise")
+          : `ε ${plain(one.epsilon)}${one.delta ? `, δ ${plain(one.delta)}` : ""}`,
+      ),
       make("td", {}, one.unit ? known(`unit.${one.unit}.short`, one.unit).text : ""),
     );
-  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("watch.releases") }, make("table", { class: "releases" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...releases.map(row))));
+  return make(
+    "div",
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": say("watch.releases") },
+    make(
+      "table",
+      { class: "releases" },
+      make("thead", {}, make("tr", {}, ...head)),
+      make("tbody", {}, ...releases.map(row)),
+    ),
+  );
+}
+
+/** A bundle that this project made, and what became of it. */
+function bundle(one) {
+  const became = one.published ? "published" : one.decision || "undecided";
+  return make(
+    "li",
+    {},
+    make("code", {}, one.name),
+    ` ${shortSpec(one.spec)}: ${say(`watch.${one.seeded ? "seeded" : became}`)}`,
+  );
 }
 
 function ends(until) {
   if (!until) return make("p", {}, say("watch.no_end"));
   const days = Math.ceil((new Date(until) - Date.now()) / DAY);
-  return make("p", { class: days < 0 ? "banner refused" : null }, days < 0 ? say("watch.over", { date: date(until) }) : say("watch.ends", { date: date(until), n: days }));
+  return make(
+    "p",
+    { class: days < 0 ? "banner refused" : null },
+    days < 0 ? say("watch.over", { date: date(until) }) : say("watch.ends", { date: date(until), n: days }),
+  );
 }
 
-const claim = (one) => make("li", {}, say("watch.claim", { kind: known(`claim.${one.kind}`, one.kind).text, date: one.date ? date(one.date) : "" }), one.facts?.by ? ` ${say("watch.by", { name: one.facts.by, role: one.facts.role ?? "" })}` : "");
+const claim = (one) =>
+  make(
+    "li",
+    {},
+    say("watch.claim", { kind: known(`claim.${one.kind}`, one.kind).text, date: one.date ? date(one.date) : "" }),
+    one.facts?.by ? ` ${say("watch.by", { name: one.facts.by, role: one.facts.role ?? "" })}` : "",
+  );

@@ -1,0 +1,69 @@
+"""make docs: the pages of docs/ and those that are made, into build/docs/html. Nothing is fetched.
+
+The sources are copied to build/docs/source, so that made pages stand beside written ones and docs/ stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from making import atlas, claims, command_line, epsilon, http_api, links, mechanisms, python_face, shapes
+
+DOCS = Path(__file__).parent.parent
+PROJECT = DOCS.parent
+MADE = (atlas, claims, command_line, http_api, mechanisms, python_face, shapes)
+BESIDE = {"deploy/README.md": "howto/deploy.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
+
+def assemble(source: Path) -> None:
+    """Written pages, pages from elsewhere in the project, notebooks, and made pages."""
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("making", "kept", "__pycache__"))
+    for origin, page in BESIDE.items():
+        (source / page).write_text((PROJECT / origin).read_text(encoding="utf-8"), encoding="utf-8")
+    studio = source / "howto" / "studio.md"
+    studio.write_text(
+        studio.read_text(encoding="utf-8").replace("../../deploy/README.md", "deploy.md"), encoding="utf-8"
+    )
+    shutil.copytree(PROJECT / "examples", source / "examples")
+    (source / "examples" / "README.md").rename(source / "examples" / "index.md")
+    with (source / "examples" / "index.md").open("a", encoding="utf-8") as index:
+        index.write("\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n")
+    officer = source / "tutorials" / "officer.md"
+    text = officer.read_text(encoding="utf-8")
+    for name, make in epsilon.PLACES.items():
+        text = text.replace(f"<!-- made: {name} -->", make())
+    officer.write_text(text, encoding="utf-8")
+    for room in MADE:
+        for name, text in room.pages():
+            path = source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=PROJECT / "build" / "docs", help="a folder that is made anew")
+    parser.add_argument("--no-notebooks", action="store_true", help="show notebooks without running them")
+    asked = parser.parse_args()
+    source, site = asked.into / "source", asked.into / "html"
+    assemble(source)
+    shutil.rmtree(site, ignore_errors=True)
+    options = ["-D", "nb_execution_mode=off"] if asked.no_notebooks else []
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", *options, source, site],
+        check=False,
+    )
+    if done.returncode:
+        return done.returncode
+    wrong = links.broken(site.resolve())
+    print("\n".join(wrong) or f"{site / 'index.html'}: every internal link leads somewhere")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The table of README: its numbers from kept JSON and from the catalogues. `python -m making.readme` writes it anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from making.kept import facts
+from making.markdown import table
+
+README = Path(__file__).parent.parent.parent / "README.md"
+PLACE = re.compile(r"(<!-- made by docs/making/readme.py -->\n).*?(\n<!-- end -->)", re.DOTALL)
+
+
+def made() -> str:
+    from recveil.attacks import ATTACKS
+    from recveil.mechanisms import MECHANISMS
+    from recveil.mechanisms.describe import describe
+
+    proved = [d["name"] for d in map(describe, MECHANISMS.values()) if d["promise"]["status"] == "proved"]
+    known = facts()
+    rows = [
+        [
+            "a proof for what is promised",
+            f"{len(proved)} of {len(MECHANISMS)} mechanisms ({', '.join(sorted(proved))}), each with its "
+            "[theorem](docs/guarantees/index.md), exact noise, an audit that tries to break it, and a ledger",
+        ],
+        [
+            "a promise that is attacked",
+            f"{len(ATTACKS)} [attacks](docs/explanation/attacks.md); each number with an interval, a control "
+            "(people who are not in the data) and chance",
+        ],
+        [
+            "papers put to the test",
+            f"of {known['claims']} published claims of {known['papers']} papers {known['reproduced']} are reproduced, "
+            f"{known['compatible']} compatible, {known['not_reproduced']} not reproduced, "
+            f"{known['contradicted_by_the_paper']} contradicted by the paper itself; the rest cannot be had",
+        ],
+        [
+            "an atlas of exposure",
+            f"{known['data_sets']} public data sets: who knows 8 items of a person finds her record in "
+            f"{known['found_by_8_least']} to {known['found_by_8_most']} of cases, if only the ids were replaced",
+        ],
+        [
+            "a decision that can be checked",
+            "bundles signed by their owner, approved or refused by an officer on a sheet of attacks, verified by all",
+        ],
+        [
+            "advice before the click",
+            "what a click gives a person and gives away, computed in her browser: an unconfirmed one never leaves it",
+        ],
+    ]
+    return table(["what nobody else has", ""], rows)
+
+
+def written(text: str) -> str:
+    """README with its table made anew."""
+    return PLACE.sub(lambda found: found[1] + made() + found[2], text)
+
+
+if __name__ == "__main__":
+    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,43 @@
+"""recveil predict BUNDLE HISTORY: ratings straight from the tables of a bundle, told by a person's own history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recveil.cli.arguments import Columns, Json, answer, terminal
+
+
+def predict(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A release of dp-ratings.")],
+    history: Annotated[str, typer.Argument(metavar="HISTORY", help="What people rated: user, item, rating.")],
+    pairs: Annotated[str | None, typer.Option(metavar="FILE", help="Predict these: a table of user and item.")] = None,
+    top: Annotated[int, typer.Option(help="Without --pairs: as many new items of each person, the best first.")] = 10,
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="FILE", help="Write user,item,rating there.")
+    ] = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Predict how people would rate items, from the tables of BUNDLE and their own HISTORY, which stays with you.
+
+    Example: recveil predict out mine.csv --top 5
+    """
+    from recveil.desk.inputs import Input
+    from recveil.desk.predict import PredictRequest, run_predict
+    from recveil.formats.files import check_writable, write_text
+
+    if out:
+        check_writable(out)
+    request = PredictRequest(bundle, Input(history, columns), Input(pairs) if pairs else None, top)
+    with terminal() as progress:
+        made = run_predict(request, progress)
+    text = made.frame().with_columns(rating=made.frame()["rating"].round(3)).write_csv()
+    lines = text.rstrip("\n").split("\n")
+    if out:
+        write_text(out, text)
+        lines = [f"{out}: {len(made.frame()):,} predictions"]
+    if made.unknown:
+        lines.append(f"{made.unknown:,} pairs were left out: their item has no table, or their user no history")
+    answer(made.record(), lines, as_json)

@@ -1,0 +1,71 @@
+"""recveil store: the click advisor's database copied, brought back and checked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from recveil.cli.arguments import Json, answer
+
+store = typer.Typer(no_args_is_help=True, help="Back up, restore and check the database of recveil serve.")
+Database = Annotated[
+    str,
+    typer.Option(metavar="URL", envvar="RECVEIL_SERVE_DATABASE", help="A SQLite file, or postgresql://..."),
+]
+
+
+@store.command()
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The new file: a SQLite database without keys.")],
+    database: Database = "recveil.sqlite",
+    as_json: Json = False,
+) -> None:
+    """Copy the database into one file, also while it is served. It holds everybody's clicks: guard it as the database.
+
+    Example: recveil store backup monday.backup --database postgresql://studio@localhost/studio
+    """
+    from recveil.web.advisor import backup as copying
+
+    found = copying.backup(database, file)
+    answer(found, [f"{file}: {_amounts(found)}"], as_json)
+
+
+@store.command()
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that recveil store backup made.")],
+    database: Database = "recveil.sqlite",
+    as_json: Json = False,
+) -> None:
+    """Fill an empty database from a backup. The year of its public counters ends with it.
+
+    Example: recveil store restore monday.backup --database new.sqlite
+    """
+    from recveil.web.advisor import backup as copying
+
+    found = copying.restore(file, database)
+    lines = [
+        f"{_amounts(found)}, as of {found['taken']}",
+        "a new year of public counters begins at the next start; what came after the backup's last look is not in them",
+        "whoever erased herself after the backup was taken is in it again: erase them once more where you know them",
+    ]
+    answer(found, lines, as_json)
+
+
+@store.command()
+def check(database: Database = "recveil.sqlite", as_json: Json = False) -> None:
+    """Prove that a database or a backup holds together: counters, references, ledger. Exit code 3 where it does not.
+
+    Example: recveil store check --database monday.backup
+    """
+    from recveil.web.advisor import backup as copying
+
+    found = copying.check_database(database)
+    whole = "a fault" if found["problems"] else "whole"
+    answer(found, [f"{whole}: {_amounts(found)}", *found["problems"]], as_json)
+    if found["problems"]:
+        raise typer.Exit(3)
+
+
+def _amounts(found: dict[str, Any]) -> str:
+    return f"{found['people']:,} people, {found['items']:,} items, {found['clicks']:,} clicks"

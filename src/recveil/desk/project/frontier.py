@@ -1,0 +1,91 @@
+"""The candidates together: one report on those that are done, the frontier, and a card for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recveil.desk.candidates import ELSEWHERE
+from recveil.desk.project import plan
+from recveil.desk.project.choices import Choices
+from recveil.desk.project.folder import Project
+from recveil.desk.project.jobs import Desk
+from recveil.desk.project.views import OUTSIDE, NotThereError, figures_of
+from recveil.guarantee import Guarantee
+from recveil.measurement import Measurement
+from recveil.report.table import Entry, Report, Words, short
+from recveil.report.verdict import headline as verdict
+from recveil.report.verdict import sentence
+
+
+def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str]]:
+    """One report on all candidates that are done, as recveil compare would give it; and the job of each spec."""
+    desk = Desk(project)
+    jobs = plan.candidate_jobs(desk, choices)
+    found = [(one.id, record) for one in jobs if (record := desk.result(one.id))]
+    if not found:
+        raise NotThereError(None, "no candidate is done yet")
+    entries, ids = [], {}
+    for mark, record in found:
+        for facts in record["mechanisms"]:
+            promise = Guarantee(**facts["guarantee"])
+            entries.append(Entry(**{**facts, "guarantee": promise, "lost": tuple(facts["lost"])}))
+            ids[facts["spec"]] = mark
+    data = found[0][1]["data"]
+    return Report(
+        data=data,
+        entries=tuple(entries),
+        measurements=tuple(Measurement(**m) for _, record in found for m in record["measurements"]),
+        left_out=tuple(dict.fromkeys(line for _, record in found for line in record["left_out"])),
+        meta=found[0][1]["meta"],
+        words=Words(person="session" if data["unit"] == "session" else "person"),
+    ), ids
+
+
+def candidates(project: Project) -> dict[str, Any]:
+    """The frontier as far as it is known, and a card for each candidate."""
+    choices, _ = project.read()
+    report, ids = report_of(project, choices)
+    best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
+    chosen = plan.chosen_job(Desk(project), choices)
+    return {
+        "verdict": [verdict(report)],
+        "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
+        "left_out": list(report.left_out),
+        "outside_proof": OUTSIDE,
+    }
+
+
+def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: str | None) -> dict[str, Any]:
+    own = [m for m in report.measurements if m.mechanism == entry.spec]
+    figures = {"found": report.found(entry), "lift": report.lift(entry), "membership": report.membership(entry)}
+    return {
+        "id": mark,
+        **entry.record(),
+        "short": short(entry.spec),
+        "sentence": sentence(report, entry),
+        "frontier": best,
+        **{name: None if m is None else figures_of(m.record()) for name, m in figures.items()},
+        "curve": [{"known": m.params["known"], **figures_of(m.record())} for m in report.linkage(entry)],
+        "damage": _damage(own),
+        "measurements": [m.record() for m in own],
+        "elsewhere": entry.done == ELSEWHERE,
+        "chosen": bool(chosen) and mark == chosen,
+    }
+
+
+def _damage(own: list[Measurement]) -> list[dict[str, Any]]:
+    """What is lost by kind of item and of person, on average over the referees."""
+    groups: dict[str, list[Measurement]] = {}
+    for m in own:
+        if m.name == "damage":
+            groups.setdefault(str(m.params["group"]), []).append(m)
+    return [
+        {"group": group, **{key: sum(getattr(m, key) for m in some) / len(some) for key in ("value", "low", "high")}}
+        for group, some in groups.items()
+    ]
+
+
+def report_page(project: Project) -> str:
+    from recveil.report.html import html
+
+    return html(report_of(project, project.read()[0])[0])

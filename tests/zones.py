@@ -1,0 +1,43 @@
+"""What the noise of the advisor's public counters does to zones, at the end of a year of daily looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recveil.clicks.profiles import Clicks, profiles
+from recveil.dp import continual
+from recveil.randomness import seeded
+from recveil.web.advisor.noisy_counters import Budget
+
+LEAST = 5  # people below which an item does not show
+
+
+def zones_of(a: Any, b: Any, n: Any) -> tuple[Any, ...]:
+    c, d, r = a + 1 - b, n - 2 * a - b - 1, n - a - 2 * b - 1
+    zone = np.where(c > 0, np.where(d < 0, 0, 1), np.where(d < 0, 1, np.where(r < 0, 2, 3)))
+    return zone, c, d, r
+
+
+def drawn(log: Clicks, seed: int, budget: Budget | None = None) -> tuple[float, float, float]:
+    """Shares of (item, sign) pairs: of shown ones in a wrong zone, of all told without a doubt, of these wrong."""
+    budget = budget or Budget()
+    exact, last = profiles(log), budget.looks - 1
+    truth = exact.likes.astype(int), exact.dislikes.astype(int)
+    n, (variance, crowd) = len(truth[0]), budget.variances()
+    sd, spread = (continual.deviation(last, budget.looks, v) for v in (variance, crowd))
+    z = np.rint(continual.noise(seeded(seed), last, budget.looks, variance, 2 * n)).astype(int)
+    people = log.users + int(np.rint(continual.noise(seeded(seed + 9), last, budget.looks, crowd, 1)[0]))
+    noisy = truth[0] + z[:n], truth[1] + z[n:]
+    shown = noisy[0] + noisy[1] >= LEAST
+    far = np.hypot(spread, np.sqrt(5) * sd)
+    told = wrong = sure = surely_wrong = 0
+    for one, other in ((0, 1), (1, 0)):
+        a, b = np.maximum(noisy[one], 0), np.maximum(noisy[other], 0)
+        zone, c, d, r = zones_of(a, b, np.maximum(people, a + b + 1))
+        near = (abs(c) < 1.64 * np.sqrt(2) * sd) | (abs(d) < 1.64 * far) | ((c <= 0) & (d >= 0) & (abs(r) < 1.64 * far))
+        off = zone != zones_of(truth[one], truth[other], log.users)[0]
+        told, wrong = told + shown.sum(), wrong + (off & shown).sum()
+        sure, surely_wrong = sure + (shown & ~near).sum(), surely_wrong + (off & shown & ~near).sum()
+    return float(wrong / told), float(sure / (2 * n)), float(surely_wrong / sure)
