@@ -120,7 +120,7 @@ def odd_file(folder: Path, people: int = 150) -> Path:
     return path
 
 
-def session_file(folder: Path, people: int = 250) -> Path:
+def session_file(folder: Path, people: int = 900) -> Path:
     """Clicks of people who come back: user, session, item, time."""
     rng = np.random.default_rng(6)
     path = folder / "visits.csv"
@@ -130,11 +130,11 @@ def session_file(folder: Path, people: int = 250) -> Path:
         clock = 0
         for person in range(people):
             for visit in range(int(rng.integers(1, 5))):
-                at = int(rng.integers(0, 60))
+                at = int(rng.integers(0, 24))
                 for _ in range(int(rng.integers(3, 9))):
                     clock += 1
                     rows.writerow([f"p{person}", f"s{person}-{visit}", f"i{at}", 1_700_000_000 + clock])
-                    at = int((at + rng.integers(1, 4)) % 60)
+                    at = int((at + rng.integers(1, 4)) % 24)
     return path
 
 

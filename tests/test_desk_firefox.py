@@ -40,9 +40,9 @@ def sessions(to: Firefox, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("begin", "wishes", "language"),
     [
-        (odd, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"), "de"),
+        (odd, Wishes("mask"), "de"),
         (sample, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"), "en"),
-        (sessions, Wishes("dp-streams:epsilon=4,delta=1e-6", to="contractor"), "en"),
+        (sessions, Wishes("mbrw", to="contractor"), "en"),
     ],
 )
 def test_from_a_file_to_a_signed_bundle(

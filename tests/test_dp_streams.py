@@ -26,6 +26,7 @@ from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pa
 from recveil.mechanism import Public
 from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, PAIRS, UNIT, DpStreams, counting
+from recveil.mechanisms.dp_streams import drawing as steps
 from recveil.mechanisms.dp_streams.drawing import Pairs, cumulated, cumulated_rows, pair_counts, similarity
 from recveil.mechanisms.dp_streams.pairs import FALSE, listed, places
 from recveil.mechanisms.spec import parse
@@ -223,6 +224,25 @@ def mixed(rows: Interactions, half: int = 20) -> float:
     n = np.bincount(rows.user)
     high = np.bincount(rows.user, side)
     return float((high * (n - high)).sum() / (n * (n - 1) / 2).sum())
+
+
+def test_of_very_many_items_the_rare_moves_are_put_in_order_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    m, n, size = 60, 500, 6
+    rng = np.random.default_rng(2)
+    starts = np.arange(0, n * size + 1, size)
+    near = (rng.integers(0, m, (n, 1)) + np.array([rng.permutation(9)[:size] for _ in range(n)])) % m
+    moves = np.full((m, m), 0.3)
+    moves[np.arange(m), (np.arange(m) + 1) % m] = 4.0  # a round, whose moves are rare beside all others together
+    np.fill_diagonal(moves, 0.0)
+    tables = steps.Tables(np.arange(m), np.ones(m), np.ones((m, m)), np.ones(1), moves, 0.1, 0.01, np.array([2]), 0.2)
+    followed = []
+    for many in (m, m - 1):
+        monkeypatch.setattr(steps, "MANY", many)
+        item = near.astype(np.int32).ravel()
+        steps.draw_order(item, starts, 1 - np.eye(m), tables, seeded(3), 10)
+        step = np.diff(item.reshape(n, size), axis=1) % m
+        followed.append(float((step == 1).mean()))
+    assert followed[1] > followed[0]
 
 
 def test_order_is_learned_and_can_be_left_out() -> None:

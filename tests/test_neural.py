@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,3 +87,31 @@ def test_only_the_latest_items_are_read() -> None:
     item = np.arange(10)
     read, sizes = networks.padded(item, np.array([0, 7]), np.array([6, 9]), 4, 99)
     assert read.tolist() == [[2, 3, 4, 5], [7, 8, 99, 99]] and sizes.tolist() == [4, 2]
+
+
+def test_a_rival_by_dp_sgd_counts_each_person_with_norm_one_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+    pytest.importorskip("dp_accounting")
+    rival = import_module("transformer")
+    recipe = rival.Recipe(length=8, width=16, epsilon=1.0, delta=1e-5, people=30, batch=10, selection=5.0, epochs=3)
+    sizes = np.random.default_rng(0).integers(1, 8, 30)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    item = np.random.default_rng(1).integers(0, 12, starts[-1]).astype(np.int64)
+    rows = torch.from_numpy(rival.framed(starts, item, 12, 8))
+    net = networks.Attention(13, recipe.settings())
+    for part in net.parameters():
+        torch.nn.init.normal_(part)  # gradients far above 1
+    total, values = rival.clipped(net, 13), {name: p.detach() for name, p in net.named_parameters()}
+
+    def norm(a: Any, b: Any) -> float:
+        return float(torch.stack([(a[name] - b[name]).norm() for name in values]).norm())
+
+    everybody = total(values, rows)
+    for person in range(5):
+        others = total(values, rows[[k for k in range(30) if k != person]])
+        assert 0.99 < norm(everybody, others) < 1.001
+    noise = rival.noise_for(recipe)
+    assert rival.noise_for(replace(recipe, epsilon=4.0)) < noise
+    made = rival.trained(starts, item, 12, replace(recipe, noise=noise), 0, "cpu")
+    begins, drawn = rival.drawn(made, 12, recipe, 20, 0, "cpu")
+    assert len(begins) == 21 and begins[-1] == len(drawn) and drawn.max() < 12 and np.diff(begins).min() >= 1

@@ -95,6 +95,7 @@ def facts(kept: Path = KEPT) -> dict[str, str]:
     number = counts(found)
     return {
         "papers": str(len(papers)),
+        "papers_in_part": str(sum(bool(d.content.get("not_run")) for d in papers)),
         "claims": str(len(found)),
         **{v.replace(" ", "_"): str(number.get(v, 0)) for v in VERDICTS[:5]},
         "data_sets": str(len(sets)),

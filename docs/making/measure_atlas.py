@@ -81,7 +81,7 @@ def thinned(data: Any, most: int) -> tuple[Any, str]:
     if data.n_users <= most:
         return data, f"all {data.n_users:,} {data.unit}s"
     few = np.sort(np.random.default_rng(SEED).choice(data.n_users, most, replace=False))
-    rule = f"{most:,} of {data.n_users:,} {data.unit}s, drawn at random, each with everything in it"
+    rule = f"{most:,} of {data.n_users:,} {data.unit}s, whole ones drawn at random"
     return data.take_users(few).compact(), rule
 
 

@@ -32,7 +32,8 @@ def made() -> str:
         ],
         [
             "papers put to the test",
-            f"of {known['claims']} published claims of {known['papers']} papers {known['reproduced']} are reproduced, "
+            f"of the {known['claims']} published claims run so far, of {known['papers']} papers (parts of "
+            f"{known['papers_in_part']} are not run yet), {known['reproduced']} are reproduced, "
             f"{known['compatible']} compatible, {known['not_reproduced']} not reproduced, "
             f"{known['contradicted_by_the_paper']} contradicted by the paper itself; the rest cannot be had",
         ],

@@ -77,7 +77,7 @@ def read_catalogue(path: str | Path) -> Catalogue:
                 raise RecveilError(
                     f"{path}: a catalogue needs a column item, tag or user; it has {', '.join(frame.columns)}"
                 )
-            lists = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
+            lists: dict[str, Any] = {f"{name}s": frame[name].drop_nulls() for name in _LISTS if name in frame.columns}
         else:
             lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
             names = pl.Series("item", [line for line in lines if line and line != "item"], dtype=pl.String)

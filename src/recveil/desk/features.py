@@ -69,7 +69,8 @@ def _words(column: pl.Series) -> list[list[str]]:
         return [[str(word) for word in row or () if word is not None] for row in column.to_list()]
     if column.dtype.is_numeric() and column.n_unique() > CLASSES + 1:
         column = column.cast(pl.Float64).fill_nan(None)
-        ends = sorted({end for k in range(1, CLASSES) if (end := column.quantile(k / CLASSES, "lower")) is not None})
+        known = np.sort(column.drop_nulls().to_numpy())
+        ends = np.unique(known[len(known) * np.arange(1, CLASSES) // CLASSES])
         return [[] if value is None else [str(np.searchsorted(ends, value, side="right"))] for value in column]
     return [
         [w for part in str(value).split("|") if (w := part.strip())] if value is not None else [] for value in column

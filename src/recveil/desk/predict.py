@@ -84,11 +84,11 @@ def _best(model: ItemTables, history: Interactions, items: pl.Series, top: int) 
     rated = history.matrix(binary=True)
     every = np.arange(len(items))
     people, things, ratings = [], [], []
-    for user in range(history.n_users):
-        new = np.setdiff1d(every, rated.indices[rated.indptr[user] : rated.indptr[user + 1]])
-        guess = model.predict(history, np.full(len(new), user), new)
+    for person in range(history.n_users):
+        new = np.setdiff1d(every, rated.indices[rated.indptr[person] : rated.indptr[person + 1]])
+        guess = model.predict(history, np.full(len(new), person), new)
         best = np.argsort(-guess, kind="stable")[:top]
-        people.append(np.full(len(best), user))
+        people.append(np.full(len(best), person))
         things.append(new[best])
         ratings.append(guess[best])
     users, chosen = (np.concatenate(part) if part else np.empty(0, np.int64) for part in (people, things))

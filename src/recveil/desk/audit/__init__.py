@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from recveil.data import Interactions, concat
 from recveil.desk.audit.canaries import canaries, neighbours, person, toy
 from recveil.desk.audit.selecting import Selection, audit_selection
 from recveil.desk.audit.signs import signs
+from recveil.desk.audit.verdict import Verdict, claim_and_bound, verdict
 from recveil.desk.audit.watching import Watch, flips, watched
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.release import publish, release
@@ -31,7 +32,6 @@ from recveil.mechanisms import spec
 from recveil.randomness import source
 
 __all__ = ["Audited", "audit", "neighbours", "person", "toy"]
-Verdict = Literal["holds", "broken", "suspect", "untested", "exceeded", "no claim"]
 Looks = tuple[list[Mapping[str, float]], list[Mapping[str, float]]]  # what was seen in each run, on both data sets
 FEWEST = 20
 DRAWN = 100  # runs of a Synthesis that draw rows: these are made of what it published, so more of them show no more
@@ -54,33 +54,12 @@ class Audited:
 
     @property
     def verdict(self) -> Verdict:
-        """broken: a proved claim is refuted, by a bound or by the noise itself; exceeded: a paper's claim is.
-
-        suspect: an estimate that rests on a model exceeds it. holds: nothing exceeded it, and something could have.
-        untested: nothing could have, since all runs were refused, or too few runs were made for so large an epsilon.
-        """
-        claimed = self.guarantee.epsilon
-        if claimed is None:
-            return "no claim"
         lost = self.selection is not None and self.selection.verdict == "broken"
-        if self.bound.lower > claimed or self.short or self.excess > 1e-6 or lost:
-            return "broken" if self.guarantee.status == "proved" else "exceeded"
-        if self.refused == 1.0 or self.bound.attainable <= claimed:
-            return "untested"
-        return "suspect" if self.estimate is not None and self.estimate > claimed else "holds"
+        refuted = bool(self.short) or self.excess > 1e-6 or lost
+        return verdict(self.guarantee, self.bound, self.estimate, refuted, self.refused == 1.0)
 
     def record(self) -> dict[str, Any]:
-        estimate = None if self.estimate is None or not np.isfinite(self.estimate) else self.estimate
-        return {
-            "mechanism": self.mechanism,
-            "claimed": self.guarantee.epsilon,
-            "delta": self.guarantee.delta,
-            "status": self.guarantee.status,
-            "unit": self.guarantee.unit,
-            "lower": self.bound.lower,
-            "attainable": self.bound.attainable,
-            "estimate": estimate,
-            "confidence": self.bound.confidence,
+        return claim_and_bound(self.mechanism, self.guarantee, self.bound, self.estimate) | {
             "runs": self.bound.runs,
             "refused": self.refused,
             "canary": self.canary,

@@ -11,6 +11,7 @@ import numpy as np
 from recveil.attacks.one_run import OneRun, gaussian_estimate, judge
 from recveil.data import Interactions
 from recveil.desk.audit.flocks import FLOCKS, world
+from recveil.desk.audit.verdict import Verdict, claim_and_bound, verdict
 from recveil.desk.audit.watching import Watch, flips, watched
 from recveil.desk.catalogue import Catalogue
 from recveil.desk.release import Published, Release, publish, release
@@ -33,29 +34,11 @@ class AuditedOnce:
     watch: Watch
 
     @property
-    def verdict(self) -> str:
-        """As that of an audit with many runs."""
-        claimed = self.guarantee.epsilon
-        if claimed is None:
-            return "no claim"
-        if self.found.lower > claimed or self.watch.short:
-            return "broken" if self.guarantee.status == "proved" else "exceeded"
-        if self.found.attainable <= claimed:
-            return "untested"
-        return "suspect" if self.estimate is not None and self.estimate > claimed else "holds"
+    def verdict(self) -> Verdict:
+        return verdict(self.guarantee, self.found, self.estimate, bool(self.watch.short))
 
     def record(self) -> dict[str, Any]:
-        estimate = None if self.estimate is None or not np.isfinite(self.estimate) else self.estimate
-        return {
-            "mechanism": self.mechanism,
-            "claimed": self.guarantee.epsilon,
-            "delta": self.guarantee.delta,
-            "status": self.guarantee.status,
-            "unit": self.guarantee.unit,
-            "lower": self.found.lower,
-            "attainable": self.found.attainable,
-            "estimate": estimate,
-            "confidence": self.found.confidence,
+        return claim_and_bound(self.mechanism, self.guarantee, self.found, self.estimate) | {
             "runs": 1,
             "canaries": self.found.canaries,
             "canary": self.canary,

@@ -26,6 +26,7 @@ _UNIT = 2**16
 _START = 2.5  # loadings to begin with, in those that were counted
 _LEAST_ANSWER = 0.2  # of the largest: how weakly drawn ratings may seem to answer to a direction
 _MOST_LOADING = 0.7  # squared length of an item's loadings: the rest is chance
+_STEADY = 0.8  # of the best answer so far, below which a correction is taken back
 _CONVINCING = 0.5  # of the counted loadings must show in the drawn ratings; else they were noise
 
 
@@ -97,15 +98,27 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, RatingModel]:
     """The value of every row on the inner scale, and the model that gave it."""
     model = RatingModel(told.effect, _START * told.loading)
     value = draw_ratings(rows, model, told)
+    best, loading = 0.0, model.loading
     for _ in range(ROUNDS):
         model = corrected(rows, value, model, told)
         value = draw_ratings(rows, model, told)
-    have, C = _drawn_loadings(rows, value, told)
-    wanted = have[:, None] * told.loading
-    if (C * wanted).sum() < _CONVINCING * (wanted**2).sum():
+        answer = _answer(rows, value, told)
+        if answer < _STEADY * best:  # a correction that went astray is taken back
+            model = replace(model, loading=loading)
+            value = draw_ratings(rows, model, told)
+        elif answer > best:
+            best, loading = answer, model.loading
+    if _answer(rows, value, told) < _CONVINCING:
         model = replace(model, loading=np.zeros_like(model.loading))
         value = draw_ratings(rows, model, told)
     return value, model
+
+
+def _answer(rows: Baskets, value: Floats, told: Told) -> float:
+    """How much of the counted loadings shows in the drawn ratings."""
+    have, C = _drawn_loadings(rows, value, told)
+    wanted = have[:, None] * told.loading
+    return float((C * wanted).sum() / max(float((wanted**2).sum()), 1e-12))
 
 
 def corrected(rows: Baskets, value: Floats, model: RatingModel, told: Told) -> RatingModel:

@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 SWEEPS = 10
 _CELLS = 1 << 24  # scores held at a time
 SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contributions)
+MANY, SHARP = 2048, 0.3  # of more items most moves are rare: their errors weigh 1 / (target + 0.3 contributions)
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,8 @@ def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables,
     follows[starts[:-1]] = False
     second = np.flatnonzero(follows)
     np.add.at(excess, (item[second - 1], item[second]), np.repeat(weight, sizes - 1).astype(np.float32))
-    softness = SOFTNESS * float(weight.mean())
-    swap_order(source.derive("order").key(), starts, item, excess, target, softness, sweeps)
+    softness, turns = (SOFTNESS, sweeps) if len(M) <= MANY else (SHARP, 2 * sweeps)
+    swap_order(source.derive("order").key(), starts, item, excess, target, softness * float(weight.mean()), turns)
 
 
 def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: PairTable) -> NDArray[np.float32]:

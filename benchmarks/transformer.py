@@ -1,0 +1,204 @@
+"""A rival: a small decoder-only transformer that draws streams, plain or trained by DP-SGD with per-person clipping.
+
+    python benchmarks/transformer.py FOLDER [PART OF PARTS]     the tasks that rivals.py exported, one after the other
+
+torch and numpy alone, so that it can be carried to a machine with a GPU. A person is one stream and one example: every
+step takes each person with probability `rate`, cuts the norm of her gradient to 1, adds Gaussian noise of deviation
+`noise` and divides by the expected number of people (Abadi and others 2016). What a noise costs is `noise_for`'s to
+say, by dp-accounting. The noise is torch's, not exact: this is a benchmark, not a mechanism.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    import torch
+    from torch.func import functional_call, grad, vmap
+except ImportError:
+    print("torch is not installed, so there is no transformer; pip install 'recveil[peers]'")
+    sys.exit(0)
+
+from recveil.recommenders.networks import Attention, Settings, batches, padded
+
+Ints = NDArray[np.int64]
+CHUNK = 512  # gradients of so many people at a time
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """epsilon 0: plain training by random batches, with dropout; else DP-SGD, for `epochs` expected passes.
+
+    selection: the deviation of the noise by which the items were selected, as a part of the budget.
+    """
+
+    length: int = 50
+    width: int = 64
+    blocks: int = 2
+    batch: int = 256
+    rate: float = 0.002
+    epochs: int = 20
+    dropout: float = 0.2
+    epsilon: float = 0.0
+    delta: float = 0.0
+    selection: float = 0.0
+    people: int = 0
+    noise: float = 0.0
+
+    def settings(self) -> Settings:
+        dropout = 0.0 if self.epsilon else self.dropout
+        return Settings("attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch)
+
+    def steps(self, people: int) -> int:
+        return max(1, round(self.epochs * people / self.batch))
+
+
+@lru_cache
+def noise_for(recipe: Recipe) -> float:
+    """The noise that spends the budget, together with the selection of items, by dp-accounting."""
+    import dp_accounting as dp
+    from dp_accounting.pld import PLDAccountant
+
+    rate, steps = min(1.0, recipe.batch / recipe.people), recipe.steps(recipe.people)
+
+    def event(noise: float) -> Any:
+        step = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(noise))
+        return dp.ComposedDpEvent([dp.GaussianDpEvent(recipe.selection), dp.SelfComposedDpEvent(step, steps)])
+
+    interval = dp.ExplicitBracketInterval(0.3, 60.0)
+    found = dp.calibrate_dp_mechanism(PLDAccountant, event, recipe.epsilon, recipe.delta, interval, tol=0.01)
+    return float(found)
+
+
+def framed(starts: Ints, item: Ints, items: int, length: int) -> Ints:
+    """Rows: the mark `items`, up to `length` items from the stream's beginning, the mark again; then padding."""
+    ends = np.minimum(starts[1:], starts[:-1] + length)
+    rows, sizes = padded(item, starts[:-1], ends, length, items + 1)
+    whole = np.full((len(rows), rows.shape[1] + 2), items + 1, dtype=np.int64)
+    whole[:, 0], whole[:, 1:-1] = items, rows
+    whole[np.arange(len(rows)), sizes + 1] = items
+    return whole
+
+
+def loss_of(states: Any, weight: Any, told: Any, pad: int) -> Any:
+    """The mean cross-entropy of a stream's tokens after the first."""
+    logits = states @ weight[:pad].T
+    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), told.flatten(), ignore_index=pad, reduction="none")
+    there = (told != pad).flatten()
+    return (each * there).sum() / there.sum().clamp(min=1)
+
+
+def trained(starts: Ints, item: Ints, items: int, recipe: Recipe, seed: int, device: str) -> Any:
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    pad = items + 1
+    net: Any = Attention(pad, recipe.settings()).to(device)
+    adam = torch.optim.Adam(net.parameters(), lr=recipe.rate)
+    rows = framed(starts, item, items, recipe.length)
+    if recipe.epsilon:
+        _privately(net, adam, torch.from_numpy(rows).to(device), recipe, rng, pad)
+        return net
+    net.train()
+    sizes = (rows != pad).sum(1)
+    for _ in range(recipe.epochs):
+        for batch in batches(np.arange(len(rows)), sizes, recipe.batch, rng):
+            read = torch.from_numpy(rows[batch][:, : sizes[batch].max()]).to(device)
+            adam.zero_grad()
+            loss_of(net(read[:, :-1]), net.item.weight, read[:, 1:], pad).backward()
+            adam.step()
+    return net
+
+
+def clipped(net: Any, pad: int) -> Any:
+    """A function of parameters and people: the sum of their gradients, each cut to norm 1 over all parameters."""
+
+    def one(parameters: Any, row: Any) -> Any:
+        states = functional_call(net, parameters, (row[:-1],))
+        return loss_of(states, parameters["item.weight"], row[1:], pad)
+
+    each = vmap(grad(one), in_dims=(None, 0))
+
+    def total(parameters: Any, rows: Any) -> Any:
+        found = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        for at in range(0, len(rows), CHUNK):
+            grads = each(parameters, rows[at : at + CHUNK])
+            norm = torch.stack([g.flatten(1).norm(dim=1) for g in grads.values()]).norm(dim=0)
+            for name, g in grads.items():
+                found[name] += torch.einsum("b,b...->...", 1 / norm.clamp(min=1.0), g)
+        return found
+
+    return total
+
+
+def _privately(net: Any, adam: Any, rows: Any, recipe: Recipe, rng: np.random.Generator, pad: int) -> None:
+    """Steps of DP-SGD (by Adam, which sees the noisy gradients alone)."""
+    net.eval()
+    values, total = dict(net.named_parameters()), clipped(net, pad)
+    rate = min(1.0, recipe.batch / recipe.people)
+    for _ in range(recipe.steps(recipe.people)):
+        chosen = torch.from_numpy(np.flatnonzero(rng.random(len(rows)) < rate)).to(rows.device)
+        found = total({name: p.detach() for name, p in values.items()}, rows[chosen])
+        for name, p in values.items():
+            p.grad = (found[name] + recipe.noise * torch.randn_like(p)) / (rate * recipe.people)
+        adam.step()
+
+
+def drawn(net: Any, items: int, recipe: Recipe, k: int, seed: int, device: str) -> tuple[Ints, Ints]:
+    """k streams of one item or more, token by token: starts and items."""
+    torch.manual_seed(seed + 1)
+    net.eval()
+    found: list[list[int]] = []
+    with torch.no_grad():
+        while len(found) < k:
+            rows = torch.full((min(4096, k), 1), items, device=device)
+            for place in range(recipe.length):
+                logits = net(rows)[:, -1] @ net.item.weight[: items + 1].T
+                if place == 0:
+                    logits[:, items] = -torch.inf
+                rows = torch.cat([rows, torch.multinomial(logits.softmax(-1), 1)], 1)
+            found += [row[: row.index(items)] if items in row else row for row in rows[:, 1:].tolist()]
+    found = found[:k]
+    starts = np.append(0, np.cumsum([len(row) for row in found])).astype(np.int64)
+    return starts, np.array([i for row in found for i in row], dtype=np.int64)
+
+
+def run(path: Path, number: int, device: str) -> None:
+    """One recipe of a task of rivals.py: train, draw, and write the streams beside the time and memory that it took."""
+    task = np.load(path)
+    recipe = Recipe(**json.loads(str(task["recipes"]))[number])
+    if recipe.epsilon:
+        recipe = replace(recipe, noise=noise_for(recipe))
+    starts = np.append(0, np.cumsum(task["sizes"].astype(np.int64)))
+    items, k = len(task["kept"]), int(task["k"])
+    begin = time.perf_counter()
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    net = trained(starts, task["item"].astype(np.int64), items, recipe, 0, device)
+    begins, item = drawn(net, items, recipe, k, 0, device)
+    seconds = time.perf_counter() - begin
+    gigabytes = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else 0.0
+    (path.parent / "drawn").mkdir(exist_ok=True)
+    sizes = np.diff(begins).astype(np.int16)
+    made = path.parent / "drawn" / f"{path.stem}.{number}.npz"
+    np.savez(made, sizes=sizes, item=item.astype(np.uint16), seconds=seconds, gigabytes=gigabytes)
+    print(
+        f"{made.name}: {seconds:.1f} s, {gigabytes:.1f} GB, noise {recipe.noise:.3f}, mean length {sizes.mean():.2f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__" and len(sys.argv) > 1:
+    folder = Path(sys.argv[1])
+    part, parts = (int(a) for a in sys.argv[2:4]) if len(sys.argv) > 3 else (0, 1)
+    tasks = [(p, n) for p in sorted(folder.glob("*.npz")) for n in range(len(json.loads(str(np.load(p)["recipes"]))))]
+    for path, number in tasks[part::parts]:
+        run(path, number, "cuda" if torch.cuda.is_available() else "cpu")
