@@ -79,4 +79,4 @@ def main(file: str, like: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 4.0)
+    main(sys.argv[1] if len(sys.argv) > 1 else "sample:films", float(sys.argv[2]) if len(sys.argv) > 2 else 4.0)

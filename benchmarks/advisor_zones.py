@@ -30,4 +30,4 @@ def main(data: str, like: float | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(sys.argv[1] if len(sys.argv) > 1 else "sample:films", float(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -255,4 +255,7 @@ if __name__ == "__main__":
         picked = given[at + 1]
         del given[at : at + 2]
     plain = [g for g in given if g != "--inside"]
-    main(Path(plain[0]), plain[1:], [int(n) for n in picked.split(",")], "--inside" in given)
+    if plain:
+        main(Path(plain[0]), plain[1:], [int(n) for n in picked.split(",")], "--inside" in given)
+    else:
+        print("left out: name the file of results, then a data set and what is to be measured on it")

@@ -79,4 +79,7 @@ def show(name: str, metric: str, found: list[tuple[dict[str, Any], float]], best
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        print("left out: name the folder of the data sets")

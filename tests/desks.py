@@ -74,7 +74,7 @@ class RunningDesk:
 
     def _gone(self) -> None:
         self.client.close()
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         if self.process.stdout is not None:
             self.process.stdout.close()
 

@@ -34,6 +34,7 @@ def calls(folder: Path) -> dict[str, Callable[[Any], Any]]:
     recveil.write(data, folder / "films.csv")
     if not (folder / "kept").exists():
         recveil.release(data, "pseudonymise", seed=1).save(folder / "kept")
+        recveil.release(data, "dp-ratings:epsilon=100,delta=0.001,scale=1..5", seed=1).save(folder / "rated")
     return {
         "assess": lambda r: r.assess(data, known=(2,)),
         "attack": lambda r: r.attack(data, folder / "kept", **FEW),
@@ -50,6 +51,7 @@ def calls(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "measure": lambda r: r.measure(data, folder / "kept", only=["popularity"]),
         "measure_release": lambda r: r.measure_release(data, data, measures={}),
         "parse": lambda r: r.parse("mask:p=0.9"),
+        "predict": lambda r: r.predict(str(folder / "rated"), data, top=2),
         "read": lambda r: r.read(folder / "films.csv"),
         "recommend": lambda r: r.recommend(data, "mask:p=0.9", top=3, seed=1),
         "release": lambda r: r.release(data, "random-ratings", seed=1),

@@ -47,6 +47,7 @@ def test_ctrl_c_always_says_its_line(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_NUM_THREADS": "1"},
     )
     limit = time.monotonic() + 100

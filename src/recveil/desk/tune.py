@@ -73,9 +73,8 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     if limit is None and name not in TUNERS:
         raise RecveilError(f"{name} is tuned to what must still work: give a bound, such as --keep 'lift>=0.7'")
     rows, where = _measured_on(request, name, progress)
-    lists = (
-        Catalogue(rows.items) if where == TWIN and request.catalogue is not None else shared(request.catalogue, rows)
-    )
+    twin = bool(request.people or request.count)
+    lists = Catalogue(rows.items) if twin and request.catalogue is not None else shared(request.catalogue, rows)
 
     def show(done: int, of: int) -> None:
         progress.step(f"tune {name}", done, of)
@@ -109,7 +108,8 @@ def _measured_on(request: TuneRequest, name: str, progress: Progress) -> tuple[I
     if name.startswith("dp-") and not request.on_data:
         raise RecveilError(
             f"{name} makes a promise, and tuning on the data would break it: declare a size with --people 100000 to "
-            "tune on a generated twin, name a sample such as sample:sessions as DATA, or say --on-data"
+            "tune on a generated twin, have people counted with noise (--count 0.1), name a sample such as "
+            "sample:sessions as DATA, or say --on-data"
         )
     return request.data.rows(progress), ON_DATA
 

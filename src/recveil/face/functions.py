@@ -74,7 +74,7 @@ def assess(data: Any, *, seed: int = 0, known: Sequence[int] | None = None, colu
     >>> found["users"], "linkage" in found.frame()["name"]
     (200, True)
     """
-    return run_assess(AssessRequest(Input(data, columns), _numbers(known), seed))
+    return run_assess(AssessRequest(Input(data, columns), None if known is None else tuple(known), seed))
 
 
 def release(
@@ -175,7 +175,7 @@ def measure(
         release=released,
         holdout=None if holdout is None else Input(holdout),
         only=None if only is None else tuple(only),
-        known=_numbers(known),
+        known=None if known is None else tuple(known),
         seed=seed,
         strict=strict,
         equipment=Equipment(**equipment),
@@ -223,7 +223,3 @@ def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | No
     if not isinstance(measures, Mapping):
         raise RecveilError("a trial is measured by functions by their names, such as {'mine': mine}")
     return measure_trial(trial, measures, seed or 0, mechanism)
-
-
-def _numbers(known: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if known is None else tuple(known)

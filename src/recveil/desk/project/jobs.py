@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from time import sleep, time
+from time import process_time, sleep, time
 from typing import Any
 
 from recveil.desk.cache import digest
@@ -168,7 +168,8 @@ class Desk:
         left = seconds * (of - done) / done if state == RUNNING and 0 < done <= of else None
         return {
             "id": one.id, "kind": one.kind, "title": one.title, "state": state, "what": seen.get("what", ""),
-            "done": done, "of": of, "seconds": round(seconds, 1), "left": None if left is None else round(left, 1),
+            "done": done, "of": of, "seconds": round(seconds, 1), "cpu": round(seen.get("cpu", 0.0), 1),
+            "left": None if left is None else round(left, 1),
             "line": self.why(one.id)[1] if state == FAILED else "",
             "field": self.why(one.id)[0] if state == FAILED else None, "notes": seen.get("notes", []),
         }  # fmt: skip
@@ -178,7 +179,7 @@ class Told(Progress):
     """Progress that is written beside the job, at most every EVERY seconds."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._written = path, 0.0
+        self._path, self._written, self._cpu = path, 0.0, process_time()
         self._seen: dict[str, Any] = {"begin": time(), "what": "", "done": 0, "of": 0, "notes": []}
         self._put()
 
@@ -198,7 +199,8 @@ class Told(Progress):
         self._written = time()
         part = self._path.with_suffix(f".{os.getpid()}.part")
         with suppress(OSError):  # a full disk stops no work: only nobody sees how far it is
-            part.write_text(json.dumps(self._seen | {"now": self._written}), encoding="utf-8")
+            seen = self._seen | {"now": self._written, "cpu": process_time() - self._cpu}
+            part.write_text(json.dumps(seen), encoding="utf-8")
             part.replace(self._path)
 
 
