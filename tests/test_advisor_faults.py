@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -28,19 +29,21 @@ STOCK = Stock(tuple((f"i{n:03d}", f"Item {n}") for n in range(300)))
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 8 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
+def small_disk() -> Iterator[Path]:
+    """A file system of 8 MB, where PostgreSQL's user gets to as well."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("a small file system needs root")
+    place = Path(tempfile.mkdtemp(prefix="recveil-small-"))
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=8m,mode=0755", "tmpfs", str(place)], capture_output=True, check=False
     )
     if made.returncode:
+        place.rmdir()
         pytest.skip(f"no small file system can be mounted here: {made.stderr.decode().strip()}")
+    place.chmod(0o755)
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+    place.rmdir()
 
 
 def fill(place: Path) -> Path:
@@ -130,10 +133,6 @@ def test_a_full_disk_under_sqlite(small_disk: Path) -> None:
 
 def test_a_full_disk_under_postgresql(postgresql: Any, small_disk: Path) -> None:
     account = pwd.getpwnam("postgres")
-    for folder in (small_disk.parent, *small_disk.parents):
-        if folder == Path("/tmp"):
-            break
-        folder.chmod(folder.stat().st_mode | 0o011)  # PostgreSQL's user must get there
     (small_disk / "tables").mkdir()
     os.chown(small_disk / "tables", account.pw_uid, account.pw_gid)
     database = postgresql.database()
