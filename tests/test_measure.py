@@ -53,7 +53,8 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}
     assert names >= attacks | {"lift", "precision", "rmse", "agreement"}
     why = {gap["name"]: gap["why"] for gap in found["left_out"]}  # ratings are released without their order
-    assert set(why) == {"copies", "tags", "shadow", "across", "attributes"} and why["tags"] == "the data have no tags"
+    asked_for = {"shadow", "across", "attributes"}  # with equipment alone
+    assert set(why) == {"copies", "tags", "neural", "next-item", *asked_for} and why["tags"] == "the data have no tags"
     for m in found["measurements"]:
         assert m["mechanism"] == "pseudonymise"
         assert m["low"] <= m["value"] <= m["high"]
@@ -79,7 +80,7 @@ def test_only_known_items(recveil: Run, bundle: str) -> None:
     rows = [m["params"] for m in found["measurements"] if m["name"] == "linkage"]
     assert {p["known"] for p in rows} == {3, 5}
     assert all(p["items"] == "rare" and p["ratings"] is False for p in rows)
-    text = recveil("measure", FILMS, bundle, *only).stdout
+    text = recveil("measure", FILMS, bundle, *only, "--all").stdout
     assert "linkage known=3" in text and "95% interval" in text
 
 
