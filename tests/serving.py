@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -79,3 +81,9 @@ def running(*arguments: str, environment: dict[str, str] | None = None, pid: boo
         finally:
             process.terminate()
             process.communicate(timeout=20)
+
+
+def alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run it in a thread of its own: a browser that other tests keep open has a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

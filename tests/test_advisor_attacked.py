@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fastapi.testclient import TestClient
-from serving import ADMIN, API, ITEMS, ME, click, client_of, join, opened, running
+from serving import ADMIN, API, ITEMS, ME, alone, click, client_of, join, opened, running
 from sqlalchemy import func, select, update
 
 from recveil.clicks.profiles import clicks
@@ -302,7 +302,7 @@ def test_a_clock_far_ahead_erases_nobody(recveil: Callable[..., Any], monkeypatc
     studio = open_studio(engine, Settings())
     studio.started -= 2 * DAY  # the clock jumps while the server runs
     monkeypatch.setattr(studio, "commit", None)
-    asyncio.run(studio.forget())
+    alone(studio.forget())
     with reading(engine) as db:
         assert db.execute(select(func.count()).select_from(people)).scalar_one() == 11
     engine.dispose()

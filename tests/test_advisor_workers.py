@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import threading
@@ -14,7 +13,7 @@ from uuid import uuid4
 
 import httpx2 as httpx
 import pytest
-from serving import API, ITEMS, ME, opened, running
+from serving import API, ITEMS, ME, alone, opened, running
 from sqlalchemy import func, select
 
 from recveil.web.advisor import item_model, schema
@@ -172,8 +171,8 @@ def test_a_new_model_and_a_new_look_reach_every_worker(postgresql: Any, monkeypa
     monkeypatch.setattr(item_model, "LEAST", len(ITEMS))
     with opened(database, counters="private") as one, opened(database, counters="private") as other:
         assert one.items is None and other.items is None
-        asyncio.run(one.relearn())
+        alone(one.relearn())
         assert one.items is not None and other.items is None
-        asyncio.run(other.relearn())
+        alone(other.relearn())
         assert other.items == one.items and other.model_sheet == one.model_sheet
         assert one.snapshot.table == other.snapshot.table

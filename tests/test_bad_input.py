@@ -78,7 +78,6 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "jsonl": ("a.jsonl", '{"user":1,"item":2,"rating":1}\n\n{"user":1,"item":3}\n', ", line 3: rating is empty"),
     "text rating in jsonl": ("a.jsonl", '{"user":1,"item":2,"rating":"x"}\n', ", line 1: rating 'x' is not a"),
     "parquet": ("a.parquet", parquet(user=[1], item=[1], rating=[float("nan")]), ", row 1: rating nan"),
-    "true rating": ("a.parquet", parquet(user=[1], item=[1], rating=[True]), ": rating holds Boolean"),
     "unreadable time": ("a.csv", GOOD + "7,8,1,noon\n", ", line 4: time 'noon' is neither"),
     "unreadable date": ("a.csv", "user,item,date\n1,2,2019-12-31\n1,3,2019-31-12\n", ", line 3: time '2019-31-12' is"),
     "first time unreadable": ("a.csv", HEAD + "7,8,1,noon\n", ", line 2: time 'noon' is neither"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import signal
@@ -16,6 +15,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from serving import alone
 
 from recveil.desk.project import choices
 from recveil.desk.project.choices import ChoiceError, Choices, from_toml, to_toml
@@ -273,13 +273,13 @@ def test_on_a_full_disk_no_half_of_an_upload_is_kept(tmp_path: Path) -> None:
 
     project = open_project(tmp_path)
     with _full_disk(50_000), pytest.raises(NoSpaceError, match="cannot be kept: File too large") as refused:
-        asyncio.run(keep(project, "large.csv", None, chunks()))
+        alone(keep(project, "large.csv", None, chunks()))
     assert refused.value.field == "data.source"
     assert list((project.folder / "uploads").iterdir()) == []
     with pytest.raises(TooLargeError, match="give its path instead"):
-        asyncio.run(keep(project, "large.csv", 6_000_000_000, chunks()))
-    assert asyncio.run(keep(project, "large.csv", None, chunks())) == ("uploads/large.csv", 200_000)
-    assert asyncio.run(keep(project, "large.csv", None, chunks()))[0] == "uploads/large-2.csv"
+        alone(keep(project, "large.csv", 6_000_000_000, chunks()))
+    assert alone(keep(project, "large.csv", None, chunks())) == ("uploads/large.csv", 200_000)
+    assert alone(keep(project, "large.csv", None, chunks()))[0] == "uploads/large-2.csv"
 
 
 def _alive(pid: int | None) -> bool:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
-import serving  # noqa: F401  (skips where the extra is missing)
+from serving import alone
 
 from recveil.web.advisor import group
 from recveil.web.advisor.applying import Answer
@@ -36,12 +34,6 @@ async def begun(commit: GroupCommit, writes: Sequence[Write]) -> list[asyncio.Ta
     tasks = [asyncio.create_task(commit(write)) for write in writes]
     await asyncio.sleep(0.05)
     return tasks
-
-
-def alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run it in a thread of its own: a browser that other tests keep open has a loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 def test_who_comes_while_a_batch_is_written_shares_the_next_in_order() -> None:
