@@ -123,6 +123,7 @@ def _full_and_free_again(her: Person, place: Path) -> None:
     assert sorted(there) == items and set(there) == her.told
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_sqlite(small_disk: Path) -> None:
     database = str(small_disk / "studio.sqlite")
     engine = stocked(database)
@@ -131,6 +132,7 @@ def test_a_full_disk_under_sqlite(small_disk: Path) -> None:
     exact(engine)
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_postgresql(postgresql: Any, small_disk: Path) -> None:
     account = pwd.getpwnam("postgres")
     (small_disk / "tables").mkdir()
