@@ -94,9 +94,7 @@ def test_the_first_figure_of_a_million_rows_is_there_within_seconds(tmp_path: Pa
         print(f"first figure: {first['seconds']} s, of which {first['cpu']} s of a core")
         assert first["cpu"] < FIRST_FIGURE  # machines are shared: what it waits for others does not count
         assert desk.get("/api/exposure")["stage"] == "first"
-        desk.client.post(
-            "/api/work/cancel", json={"id": next(w["id"] for w in found["work"] if w["kind"] == "exposure")}
-        )
+        desk.client.post("/api/cancel", json={"id": next(w["id"] for w in found["work"] if w["kind"] == "exposure")})
 
 
 def test_a_large_file_is_streamed_to_the_disk(tmp_path: Path) -> None:

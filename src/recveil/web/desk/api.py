@@ -121,7 +121,7 @@ async def work(request: Request, given: Work) -> Any:
     return await office.refresh()
 
 
-@router.post("/work/cancel")
+@router.post("/cancel")
 async def cancel(request: Request, given: Cancel) -> Any:
     office = office_of(request)
     await asyncio.to_thread(office.crew.cancel, given.id)

@@ -71,7 +71,7 @@ export const change = (wanted) =>
   act(() => ask("PATCH", "/api/project", { version: state.project.version, choices: wanted }));
 
 export const work = (kind, more = {}) => act(() => ask("POST", "/api/work", { kind, ...more }));
-export const cancel = (id) => act(() => ask("POST", "/api/work/cancel", { id }));
+export const cancel = (id) => act(() => ask("POST", "/api/cancel", { id }));
 
 /** The jobs of some kinds; busy: those that wait or run. */
 export const jobs = (...kinds) => state.work.filter((job) => kinds.includes(job.kind));
