@@ -16,35 +16,34 @@ NO_STREAM = "no person has two items in order, so a network has nothing to learn
 
 
 @dataclass(frozen=True)
-class SASRec:
-    """Self-attention over the latest items (Kang and McAuley 2018), with cross-entropy over all items as its loss."""
+class _Trained:
+    """What both networks are trained with; recommenders/networks.py says what each is."""
 
-    name: ClassVar[str] = "sasrec"
     length: int = 200
     width: int = 64
-    blocks: int = 2
     dropout: float = 0.2
     rate: float = 0.002
     batch: int = 128
     rounds: int = 100
     patience: int = 5
+
+
+@dataclass(frozen=True)
+class SASRec(_Trained):
+    """Self-attention over the latest items (Kang and McAuley 2018), with cross-entropy over all items as its loss."""
+
+    name: ClassVar[str] = "sasrec"
+    blocks: int = 2
 
     def fit(self, train: Interactions, seed: int) -> Network:
         return _fitted("attention", self, train, seed)
 
 
 @dataclass(frozen=True)
-class GRU4Rec:
+class GRU4Rec(_Trained):
     """A gated recurrent unit over the latest items (Hidasi and others 2016), with the same loss."""
 
     name: ClassVar[str] = "gru4rec"
-    length: int = 200
-    width: int = 64
-    dropout: float = 0.2
-    rate: float = 0.002
-    batch: int = 128
-    rounds: int = 100
-    patience: int = 5
 
     def fit(self, train: Interactions, seed: int) -> Network:
         return _fitted("recurrent", self, train, seed)
@@ -63,9 +62,7 @@ class Network:
         return found
 
 
-def _fitted(
-    kind: Literal["attention", "recurrent"], chosen: SASRec | GRU4Rec, train: Interactions, seed: int
-) -> Network:
+def _fitted(kind: Literal["attention", "recurrent"], chosen: _Trained, train: Interactions, seed: int) -> Network:
     try:
         from recveil.recommenders.networks import Settings, learn
     except ModuleNotFoundError as missing:
