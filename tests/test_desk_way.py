@@ -92,7 +92,7 @@ def test_the_first_figure_of_a_million_rows_is_there_within_seconds(tmp_path: Pa
         found = desk.until(lambda s: any(w["kind"] == "exposure-first" and w["state"] == "done" for w in s["work"]))
         first = next(w for w in found["work"] if w["kind"] == "exposure-first")
         print(f"first figure: {first['seconds']} s, of which {first['cpu']} s of a core")
-        assert first["cpu"] < FIRST_FIGURE  # machines are shared: what it waits for others does not count
+        assert first["seconds"] < FIRST_FIGURE
         assert desk.get("/api/exposure")["stage"] == "first"
         desk.client.post("/api/cancel", json={"id": next(w["id"] for w in found["work"] if w["kind"] == "exposure")})
 
