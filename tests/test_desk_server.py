@@ -1,4 +1,4 @@
-"""The server of the desk, as a process of its own: who is let in, what is refused where, kills, publishing."""
+"""The server of the desk, as a process of its own: who is let in, what is refused where, publishing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 import httpx2 as httpx
-from desks import RunningDesk, states
+from desks import RunningDesk
 
 from recveil.desk.project.standing import STEPS
 
@@ -196,28 +196,7 @@ def test_pages_are_told_of_changes(desk: RunningDesk) -> None:
         assert json.loads(told.removeprefix("data: "))["choices"]["recipient"]["purpose"] == "told to all"
 
 
-# --- kills, publishing, the same from the command line -----------------------------------------------------------
-
-
-def test_a_killed_server_loses_nothing_and_the_next_goes_on(tmp_path: Path) -> None:
-    folder = tmp_path / "desk"
-    specs = ["pseudonymise", "random-ratings", "microaggregation:k=3"]
-    desk = RunningDesk(folder, SMALL)
-    try:
-        desk.until_idle()
-        desk.choose(candidates={"specs": specs, "measures": ["linkage", "reconstruction"]})
-        desk.work("candidates")
-        desk.until(lambda s: "running" in states(s) and "done" in states(s))
-        (done,) = [w["id"] for w in desk.state()["work"] if w["kind"] == "candidate" and w["state"] == "done"][:1]
-        before = (folder / "results" / f"{done}.json").stat().st_mtime_ns
-    finally:
-        desk.kill()
-    with RunningDesk(folder) as again:
-        found = again.until(lambda s: states(s) == ["done"] * 3)
-        assert (folder / "results" / f"{done}.json").stat().st_mtime_ns == before
-        assert found["choices"]["candidates"]["specs"] == specs
-        shown = again.get("/api/candidates")
-        assert {entry["spec"].partition(":")[0] for entry in shown["entries"]} == {s.partition(":")[0] for s in specs}
+# --- publishing, the same from the command line -----------------------------------------------------------
 
 
 def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:

@@ -18,8 +18,8 @@ from recveil.measurement import Measurement
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.samples import sample
-from recveil.tuning import lift_bound
-from recveil.tuning.lift_bound import lift_limit, tune_lift
+from recveil.tuning import usefulness
+from recveil.tuning.usefulness import Bound, tune_usefulness, usefulness_bound
 
 BOUND = "--keep", "lift>=0.6"
 
@@ -41,28 +41,35 @@ def curve(monkeypatch: pytest.MonkeyPatch) -> None:
         value = subject.epsilon / (subject.epsilon + 1)
         return Measurement("lift", value, value - 0.02, value + 0.02, 100)
 
-    monkeypatch.setattr(lift_bound, "release", made)
-    monkeypatch.setattr(lift_bound, "_lift", lift)
+    monkeypatch.setattr(usefulness, "release", made)
+    monkeypatch.setitem(usefulness.MEASURES, "lift", lift)
     monkeypatch.setattr("recveil.desk.design.Split.trial", lambda self, made: made)  # noqa: ARG005
 
 
 @pytest.mark.usefixtures("curve")
 def test_the_strongest_value_that_keeps_the_lift_is_found() -> None:
-    found = tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.7, None, quiet)
+    found = tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.7), None, quiet)
     epsilon = parse(found.spec).epsilon  # type: ignore[attr-defined]
     assert 2 < epsilon <= 4 and epsilon / (epsilon + 1) - 0.02 >= 0.7  # exactly: .72 / .28 = 2.57
     assert any("refused" in line for line in found.lines)  # epsilon .25: a refusal is an answer
     assert f"epsilon {epsilon:g} keeps" in found.lines[-1] and "it would be" in found.lines[-1]
     assert found.found["bound"] == "lift>=0.7" and len(found.found["curve"]) == 7
     with pytest.raises(RecveilError, match=r"up to 8 keeps a lift of 0\.95: the best is 0\.889"):
-        tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.95, None, quiet)
+        tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.95), None, quiet)
 
 
 @pytest.mark.parametrize(
-    ("text", "limit"), [("lift>=0.7", 0.7), ("lift >= 70%", 0.7), ("hiding>=0.5", None), (None, None)]
+    ("text", "bound"),
+    [
+        ("lift>=0.7", Bound("lift", 0.7)),
+        ("lift >= 70%", Bound("lift", 0.7)),
+        ("skill>=0.8", Bound("skill", 0.8)),
+        ("hiding>=0.5", None),
+        (None, None),
+    ],
 )
-def test_a_lift_to_keep_is_read(text: str | None, limit: float | None) -> None:
-    assert lift_limit(text) == limit
+def test_what_must_still_work_is_read(text: str | None, bound: Bound | None) -> None:
+    assert usefulness_bound(text) == bound
 
 
 @pytest.mark.parametrize("name", [n for n, m in MECHANISMS.items() if m.strength])

@@ -7,6 +7,7 @@ from shlex import quote
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.jobs import Desk
 from recveil.desk.project.plan import FILE
+from recveil.desk.project.solving import bound
 
 
 def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
@@ -43,12 +44,11 @@ def _data(desk: Desk, choices: Choices) -> str:
 
 def _tune(choices: Choices, data: str) -> list[str]:
     use = choices.use
-    if not use.what or use.what == "ratings":
+    if not use.what:
         return []
-    bound = f"{'agreement' if use.what == 'algorithms' else 'lift'}>={use.keep:g}"
     size = f" --people {use.people}" if use.on == "twin" and use.people else ""
     size += f" --items {use.items}" if size and use.items else ""
-    return [f"recveil tune {data} --with MECHANISM --keep '{bound}'{size}{' --on-data' * (use.on == 'data')}"]
+    return [f"recveil tune {data} --with MECHANISM --keep '{bound(choices)}'{size}{' --on-data' * (use.on == 'data')}"]
 
 
 def _compare(choices: Choices, data: str) -> list[str]:
