@@ -18,8 +18,9 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed: no desk
 
 from chromium import Chromium, Keyboard
 from desk_walk import PAGES, PATIENCE, WAYS, check_published, go, name_columns, odd_file, walk
-from desks import RunningDesk
+from desks import RunningDesk, states
 
+SMALL = "sample:films?users=200,items=60"
 AXE = Path(sys.prefix) / "axe" / "axe.min.js"
 
 
@@ -86,6 +87,56 @@ def test_the_same_way_by_keyboard_alone_at_400_percent(browser: Any, tmp_path: P
         owner.close()
 
 
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDesk]:
+    with RunningDesk(tmp_path_factory.mktemp("desk"), SMALL) as running:
+        running.until_idle()
+        yield running
+
+
+def test_a_closed_tab_loses_nothing_and_what_was_cancelled_runs_when_asked(browser: Any, desk: RunningDesk) -> None:
+    specs = ["pseudonymise", "random-ratings"]
+    desk.choose(candidates={"specs": specs, "measures": ["linkage"]})
+    tab = Chromium(browser, desk)
+    tab.open("candidates")
+    tab.click("#run")
+    tab.wait(".candidates .job.running")
+    tab.close()
+    desk.until(lambda s: states(s) == ["done", "done"])
+    tab = Chromium(browser, desk)
+    tab.open("candidates")
+    tab.wait(".candidates .job.done:nth-child(2)")
+    assert tab.number(".candidates .job.done") == 2
+    desk.choose(candidates={"measures": []})  # all of them: that takes a while
+    tab.wait("#run:not(:disabled)")
+    tab.click("#run")
+    tab.wait(".candidates .job.running")
+    tab.click("#stop")
+    tab.wait(".candidates .job.cancelled:nth-child(2)")
+    assert set(states(desk.state())) == {"cancelled"}
+    tab.click("#run")
+    desk.until(lambda s: "running" in states(s))
+    tab.close()
+
+
+def test_what_is_wrong_stands_at_its_field(browser: Any, desk: RunningDesk, tmp_path: Path) -> None:
+    (tmp_path / "<i>cat.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    owner = Chromium(browser, desk)
+    owner.open("start")
+    for path, line in (("/nowhere/<b>x.csv", "<b>x.csv: there is no such file"), (str(tmp_path), "is a folder")):
+        owner.fill("#path", path)
+        owner.click("form.path button")
+        owner.page.locator("form.path #problem").filter(has_text=line).wait_for()
+        assert owner.number("#path[aria-invalid][aria-describedby='problem']:focus") == 1
+    try:
+        owner.give("#file", tmp_path / "<i>cat.png")
+        owner.page.locator(".job.failed .line").filter(has_text="unknown format 'png'").wait_for()
+        assert owner.number("main i, main p b b") == 0
+        owner.close()
+    finally:
+        desk.choose(data={"source": SMALL})
+
+
 EVIL = """<!doctype html><title>another page</title><body><script type="module">
 const base = "BASE", tried = {};
 const attempt = async (name, act) => { tried[name] = await act().then((said) => said ?? "done", () => "refused"); };
@@ -132,18 +183,17 @@ def other_origin(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def test_a_page_of_another_origin_reads_and_drives_nothing(
-    browser: Any, tmp_path: Path, other_origin: tuple[Path, str]
+    browser: Any, desk: RunningDesk, other_origin: tuple[Path, str]
 ) -> None:
     """It runs in the same browser as the desk, whose cookie goes with every request of the same site."""
     place, origin = other_origin
-    with RunningDesk(tmp_path / "desk", "sample:films?users=50,items=20") as desk:
-        owner = Chromium(browser, desk)
-        owner.open("start")
-        (place / "index.html").write_text(EVIL.replace("BASE", desk.base), encoding="utf-8")
-        evil = owner.context.new_page()
-        evil.goto(origin)
-        evil.locator("body[data-tried]").wait_for(state="attached")
-        tried = json.loads(evil.locator("body").get_attribute("data-tried"))
-        assert set(tried.values()) == {"refused"}, tried
-        assert {job["kind"] for job in desk.state()["work"]} <= {"overview"}
-        owner.context.close()
+    owner = Chromium(browser, desk)
+    owner.open("start")
+    (place / "index.html").write_text(EVIL.replace("BASE", desk.base), encoding="utf-8")
+    evil = owner.context.new_page()
+    evil.goto(origin)
+    evil.locator("body[data-tried]").wait_for(state="attached")
+    tried = json.loads(evil.locator("body").get_attribute("data-tried"))
+    assert set(tried.values()) == {"refused"}, tried
+    assert not any(job["kind"].startswith("exposure") for job in desk.state()["work"])
+    owner.context.close()

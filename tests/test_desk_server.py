@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -17,6 +19,7 @@ import httpx2 as httpx
 from desks import RunningDesk
 
 from recveil.desk.project.standing import STEPS
+from recveil.desk.verification import verify_bundle
 
 SMALL = "sample:films?users=200,items=60"
 OFFICER = {"name": "Jane Roe", "role": "data protection officer", "decision": "approved", "until": "2099-12-31"}
@@ -235,6 +238,24 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
     for key in (desk.folder / "keys").iterdir():
         assert key.stat().st_mode & 0o077 == 0
     assert desk.state()["steps"]["publish"]["state"] == "done"
+
+
+def test_the_commands_of_the_screens_are_taken_as_they_stand(desk: RunningDesk, recveil: Callable[..., Any]) -> None:
+    """Of a folder of its own: with the keys of the desk, and nothing of what it made."""
+    shutil.copytree(desk.folder / "keys", "keys")
+    Path("private").mkdir()
+    Path("bundles").mkdir()
+    shown = desk.choose(candidates={"measures": ["linkage"]})["commands"]
+    assert list(shown) == list(STEPS)
+    needs = {"recipient": "decide"}  # a screen whose command wants what a later one makes
+    for slug in sorted(STEPS, key=lambda slug: STEPS.index(needs.get(slug, slug))):
+        for line in shown[slug]:
+            program, *words = shlex.split(line)
+            assert program == "recveil"
+            if words[0] != "run":  # the whole way, which another test takes
+                recveil(*words)
+    said = {claim.kind for claim in verify_bundle(next(Path("bundles").glob("bundle-*[!r]"))).claims.claims}
+    assert said == {"released", "approved"}
 
 
 def test_the_command_line_makes_the_same_bundle_byte_for_byte(desk: RunningDesk, recveil: Callable[..., Any]) -> None:

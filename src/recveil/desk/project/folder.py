@@ -103,6 +103,8 @@ class Project:
         """How desk.toml names a source: a sample, a path inside the folder, or an absolute one."""
         if source.startswith(SAMPLE):
             return source
+        if not source.strip():
+            raise ChoiceError("data.source", "name a file by its path, or a sample such as sample:films")
         try:
             given = Path(source).expanduser()
             places = (self.folder / given, (base or Path.cwd()) / given)
