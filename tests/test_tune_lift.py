@@ -58,6 +58,30 @@ def test_the_strongest_value_that_keeps_the_lift_is_found() -> None:
         tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.95), None, quiet)
 
 
+@pytest.mark.usefixtures("curve")
+def test_a_skill_that_a_persons_own_mean_has_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def skill(subject: Any, seed: int) -> Measurement:  # noqa: ARG001
+        value = subject.epsilon / (subject.epsilon + 1)
+        return Measurement("rating skill", value, value - 0.02, value + 0.02, 100, chance=0.4)
+
+    monkeypatch.setitem(usefulness.MEASURES, "skill", skill)
+    asked = sample("films?users=60"), "dp-ratings:delta=1e-6,scale=1..5"
+    found = tune_usefulness(*asked, Bound("skill", 0.7), None, quiet)
+    assert found.found["bound"] == "skill>=0.7" and "skill" in found.found["curve"][-1]
+    assert "of the skill; at 2.4 it would be 71%; a person's own mean, without any release, has 40%" in found.lines[-1]
+    with pytest.raises(RecveilError, match=r"skill>=0\.35 asks for no release at all.* skill of 0\.40; ask for more"):
+        tune_usefulness(*asked, Bound("skill", 0.35), None, quiet)
+
+
+def test_rating_skill_is_tuned_on_a_sample(recveil: Callable[..., Any]) -> None:
+    asked = "tune", "sample:films?users=1500,items=80", "--with", "microaggregation", "--seed", 1
+    found = recveil(*asked, "--keep", "skill>=0.3", json_answer=True)
+    kept = {point["k"]: point["skill"] for point in found["curve"]}
+    k = int(found["spec"].partition("k=")[2])
+    assert kept[k]["low"] >= 0.3 > kept[k]["chance"]
+    assert all(point["low"] < 0.3 for value, point in kept.items() if value > k)
+
+
 @pytest.mark.parametrize(
     ("text", "bound"),
     [

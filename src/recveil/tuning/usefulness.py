@@ -98,7 +98,7 @@ def tune_usefulness(
         progress(len(values) + step + 1, len(values) + REFINED)
     _check_floor(tried[weak], bound)
     chosen = text(replace(first, **{name: weak}))
-    return Tuned(chosen, tuple(_words(name, tried, weak, bound)), _record(name, tried, bound))
+    return Tuned(chosen, tuple(_words(name, tried, weak, bound)), _record(name, tried, weak, bound))
 
 
 def _strength(spec: str) -> tuple[str, tuple[float, ...]]:
@@ -173,9 +173,9 @@ def _words(name: str, tried: dict[float, Measurement | str], chosen: float, boun
     return [*lines, says]
 
 
-def _record(name: str, tried: dict[float, Measurement | str], bound: Bound) -> dict[str, Any]:
+def _record(name: str, tried: dict[float, Measurement | str], chosen: float, bound: Bound) -> dict[str, Any]:
     curve = [
         {name: v, **({bound.what: m.record()} if isinstance(m, Measurement) else {"refused": m})}
         for v, m in sorted(tried.items())
     ]
-    return {"bound": str(bound), "parameter": name, "curve": curve}
+    return {"bound": str(bound), "parameter": name, "value": chosen, "curve": curve}

@@ -2,7 +2,6 @@
 
 import { make } from "/shared/dom.js";
 import { figure, numbers, path } from "./picture.js";
-import { parameterOf } from "./specs.js";
 import { choices } from "./state.js";
 import { interval, known, percent, say } from "./words.js";
 
@@ -19,16 +18,15 @@ export function tries({ parameter, curve }) {
   return curve.map((point) => ({ at: point[parameter], ...point })).sort((a, b) => sign * (a.at - b.at));
 }
 
-/** one: {parameter, curve: [{<parameter>, lift or skill: {value, low, high}} | {<parameter>, refused}], spec}. */
+/** one: {parameter, curve: [{<parameter>, lift or skill: {value, low, high}} | {<parameter>, refused}], value}. */
 export function strengths(one) {
-  const { parameter, spec } = one;
+  const { parameter, value: chosen } = one;
   const tried = tries(one);
   const held = tried.filter(kept);
   const rows = tried.map((point) => [
     String(point.at),
     kept(point) ? `${percent(kept(point).value)} ${interval(kept(point))}` : say("strengths.refused"),
   ]);
-  const chosen = parameterOf(spec, parameter);
   const table = numbers([known(`parameter.${parameter}`, parameter).text, say("strengths.kept")], rows);
   return figure((width) => drawn(held, chosen, parameter, width), say("strengths.caption"), table);
 }
@@ -62,7 +60,11 @@ function drawn(held, chosen, parameter, width) {
     },
     ...[0, 0.5, 1].flatMap(level),
     make("line", { class: "wanted", x1: LEFT, x2: width - RIGHT, y1: y(keep), y2: y(keep) }),
-    make("text", { class: "aside", x: LEFT + 4, y: y(keep) - 6 }, say("strengths.wanted", { share: percent(keep) })),
+    make(
+      "text",
+      { class: "aside", x: width - RIGHT, y: y(keep) + 15, "text-anchor": "end" },
+      say("strengths.wanted", { share: percent(keep) }),
+    ),
     ...held.map((p, k) =>
       make("line", { class: "whisker s1", x1: x(k), x2: x(k), y1: y(kept(p).low), y2: y(kept(p).high) }),
     ),

@@ -131,15 +131,14 @@ function answers(found) {
 }
 
 /** Whether the tries are values of one parameter with what each keeps. */
-const drawable = (one) => Boolean(one.parameter && one.curve?.some(kept));
+const drawable = (one) => Boolean(one.value != null && one.curve?.some(kept));
 
 /** "With epsilon 2.6, 70% is kept; with stronger protection (1) it would be 58%." */
 function inWords(one) {
   if (!drawable(one)) return one.words;
   const held = tries(one).filter(kept);
-  const value = parameterOf(one.spec, one.parameter);
+  const { value } = one;
   const at = held.findIndex((point) => point.at === value);
-  if (at < 0) return one.words;
   const found = kept(held[at]);
   const keeps = [
     say("use.keeps", { parameter: one.parameter, value: String(value), share: percent(found.value) }),
