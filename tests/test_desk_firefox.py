@@ -12,7 +12,7 @@ from desk_walk import WAYS, check_published, go
 from desks import RunningDesk
 from firefox import firefox
 
-pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.extras
 
 
 @pytest.mark.parametrize("name", WAYS)
