@@ -115,7 +115,9 @@ def test_a_closed_tab_loses_nothing_and_what_was_cancelled_runs_when_asked(brows
     tab.wait(".candidates .job.cancelled:nth-child(2)")
     assert set(states(desk.state())) == {"cancelled"}
     tab.click("#run")
-    desk.until(lambda s: "running" in states(s))
+    tab.wait(".candidates .job.running")
+    tab.click("#stop")
+    tab.wait(".candidates .job.cancelled:nth-child(2)")
     tab.close()
 
 

@@ -77,7 +77,7 @@ def test_rating_skill_is_tuned_on_a_sample(recveil: Callable[..., Any]) -> None:
     asked = "tune", "sample:films?users=1500,items=80", "--with", "microaggregation", "--seed", 1
     found = recveil(*asked, "--keep", "skill>=0.3", json_answer=True)
     kept = {point["k"]: point["skill"] for point in found["curve"]}
-    k = int(found["spec"].partition("k=")[2])
+    k = found["value"]
     assert kept[k]["low"] >= 0.3 > kept[k]["chance"]
     assert all(point["low"] < 0.3 for value, point in kept.items() if value > k)
 
