@@ -89,13 +89,19 @@ class Keyboard(Chromium):
             self.page.keyboard.press("Enter")
 
     def fill(self, css: str, text: str) -> None:
-        kind = self.reach(css).evaluate("one => one.type")
-        if kind == "date":  # part by part, in the order of the language
-            year, month, day = text.split("-")
-            self.page.keyboard.type(f"{day}{month}{year}")
-        else:
+        wanted = self.reach(css)
+        if wanted.evaluate("one => one.type") != "date":
             self.page.keyboard.press("Control+A")
             self.page.keyboard.type(text)
+            return
+        year, month, day = text.split("-")
+        for parts in (month + day + year, day + month + year):  # in the order of the browser's own language
+            for _ in range(2):
+                self.page.keyboard.press("ArrowLeft")
+            self.page.keyboard.type(parts)
+            if wanted.input_value() == text:
+                return
+        raise AssertionError(f"{css} does not take {text}")
 
     def select(self, css: str, value: str) -> None:
         wanted = self.reach(css)
