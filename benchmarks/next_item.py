@@ -1,7 +1,7 @@
 """How near SASRec and GRU4Rec come to printed numbers: everybody's last item, told among all that she has not rated.
 
-    python benchmarks/networks.py export DATA FILE     streams of MovieLens 1M, to be carried to a machine with a GPU
-    python benchmarks/networks.py run FILE [NAME ...]  there: trains and judges; it needs torch and numpy alone
+    python benchmarks/next_item.py export DATA FILE     streams of MovieLens 1M, to be carried to a machine with a GPU
+    python benchmarks/next_item.py run FILE [NAME ...]  there: trains and judges; it needs torch and numpy alone
 
 NAME is one of sasrec, gru4rec and printed, which is sasrec with dropout .1 and rate .001, as Klenitskiy and Vasilev
 (Turning dross into gold loss, 2023) have them. They print HR@10 .315 and NDCG@10 .182. Intervals are over people.
@@ -9,6 +9,7 @@ NAME is one of sasrec, gru4rec and printed, which is sasrec with dropout .1 and 
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -32,9 +33,19 @@ def export(data: Path, file: Path) -> None:
     np.savez_compressed(file, sizes=rows.group_by("user", maintain_order=True).len()["len"].to_numpy(), item=item)
 
 
-def judged(file: Path, name: str) -> None:
-    from recveil.recommenders.networks import Settings, learn
+def alone(name: str) -> Any:
+    """A module of the recommenders without its package, which needs more than is there."""
+    path = Path(__file__).parent.parent / "src" / "recveil" / "recommenders" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{path} is not there")
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
 
+
+def judged(file: Path, name: str) -> None:
+    networks = alone("networks")
     found = np.load(file)
     item, ends = found["item"].astype(np.int64), np.cumsum(found["sizes"].astype(np.int64))
     begins = np.append(0, ends[:-1])
@@ -43,7 +54,7 @@ def judged(file: Path, name: str) -> None:
     last[ends - 1] = True
     starts = np.append(0, np.cumsum(found["sizes"].astype(np.int64) - 1))
     begin = time.perf_counter()
-    made = learn(starts, item[~last], items, Settings(**SETTINGS[name]), 0)
+    made = networks.learn(starts, item[~last], items, networks.Settings(**SETTINGS[name]), 0)
     seconds = time.perf_counter() - begin
     ranks = []
     for at in range(0, len(begins), 512):
