@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent
@@ -53,9 +54,11 @@ def environment(cache: Path) -> dict[str, str]:
 def main() -> int:
     failed = 0
     for page in [Path(name) for name in sys.argv[1:]] or pages():
+        begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
             done = run(page, Path(folder), environment(Path(cache)))
-        print(f"{page.name}: {'runs' if not done.returncode else 'FAILS'}", flush=True)
+        took = time.monotonic() - begin
+        print(f"{page.name}: {'runs' if not done.returncode else 'FAILS'}, {took:.0f} s", flush=True)
         if done.returncode:
             failed += 1
             print(done.stdout[-2000:], done.stderr[-3000:])
