@@ -168,3 +168,14 @@ def test_a_number_without_its_command_is_noticed() -> None:
     assert unmeasured(page) == ["## C"] == unmeasured(page, ESTIMATE)
     assert unmeasured("# A\n\nReaches 12% of them.\n") == ["# A"]
     assert unmeasured("# A\n\n```sh\nrecveil release --with mask:p=.95\n```\n") == []
+
+
+@pytest.mark.parametrize("paper", ["pritop", "shuffle-nnn"])
+def test_tables_about_a_paper_have_the_figures_of_its_ledger(paper: str) -> None:
+    (document,) = (d for d in kept.usable("claims") if d.name == paper)
+    known = [float(n) for n in re.findall(r"-?\d*\.\d+", json.dumps(document.content["claims"]))]
+    page = (DOCS / "explanation" / f"{paper.replace('-', '_')}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?<![\w.])-?\.\d{3,}", "".join(ROWS.findall(page)))
+    assert len(shown) > 10
+    lost = [n for n in shown if not any(abs(float(n) - k) <= 0.51 * 10.0 ** (1 - len(n.lstrip("-"))) for k in known)]
+    assert lost == []
