@@ -173,6 +173,8 @@ def test_a_number_without_its_command_is_noticed() -> None:
 @pytest.mark.parametrize("paper", ["pritop", "shuffle-nnn"])
 def test_tables_about_a_paper_have_the_figures_of_its_ledger(paper: str) -> None:
     (document,) = (d for d in kept.usable("claims") if d.name == paper)
+    if document.content["not_run"]:
+        pytest.skip("the reproduction was not run whole")
     known = [float(n) for n in re.findall(r"-?\d*\.\d+", json.dumps(document.content["claims"]))]
     page = (DOCS / "explanation" / f"{paper.replace('-', '_')}.md").read_text(encoding="utf-8")
     shown = re.findall(r"(?<![\w.])-?\.\d{3,}", "".join(ROWS.findall(page)))
