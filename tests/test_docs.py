@@ -148,8 +148,10 @@ WRITTEN = [*sorted(DOCS.rglob("*.md")), PROJECT / "deploy" / "README.md", PROJEC
 
 
 def unmeasured(text: str, figure: re.Pattern[str] = MEASURED) -> list[str]:
-    """The sections that have figures and no command that measures them."""
+    """The sections that have figures and no command that measures them; a script at the page's head measures all."""
     sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    if any(command["file"] for command in COMMAND.finditer(sections[0])):
+        return []
     found = [s for s in sections if figure.search(QUOTED.sub("", s)) and not COMMAND.search(s)]
     return [section.partition("\n")[0] for section in found]
 
@@ -167,6 +169,7 @@ def test_a_number_without_its_command_is_noticed() -> None:
     page = "# A\n\n## B\n\nRecall .213 by `benchmarks/mask.py`.\n\n## C\n\n| x |\n| .25 [.21, .29] |\n"
     assert unmeasured(page) == ["## C"] == unmeasured(page, ESTIMATE)
     assert unmeasured("# A\n\nReaches 12% of them.\n") == ["# A"]
+    assert unmeasured(f"`benchmarks/mask.py` measures it.\n{page}") == []
     assert unmeasured("# A\n\n```sh\nrecveil release --with mask:p=.95\n```\n") == []
 
 
