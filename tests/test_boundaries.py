@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from types import SimpleNamespace
@@ -17,14 +18,24 @@ from recveil.attacks.attributes import SHARP, _linked
 from recveil.attacks.linkage import levels_of
 from recveil.attacks.lists import REFEREES, lists
 from recveil.attacks.outcomes import Outcome, Side, strongest
-from recveil.attacks.reconstruction import _VALUES, _scale
+from recveil.attacks.reconstruction import _VALUES, _scale, reconstruction
 from recveil.attacks.shadow import FLOOR, PSEUDO, _bent, _standard, check
 from recveil.data import from_ids
+from recveil.desk.audit import toy
+from recveil.desk.audit.selecting import audit_selection
+from recveil.desk.audit.signs import _in_rows
 from recveil.desk.audit.watching import SIGMAS, Tally
+from recveil.desk.catalogue import Catalogue, shared
 from recveil.dp import posterior
+from recveil.dp.denoise import classes
 from recveil.dp.noise import gaussian, laplace
 from recveil.dp.vocabulary import exceeded, select, threshold_of_sums
-from recveil.metrics.agreement import Scores, kendall
+from recveil.errors import RecveilError
+from recveil.measurement import trial
+from recveil.mechanisms.mask import _sample
+from recveil.mechanisms.spec import parse
+from recveil.metrics.agreement import JUDGES, Scores, agreement, kendall
+from recveil.metrics.skill import ITEMS, OWN, folded
 from recveil.randomness import source
 from recveil.views.records import Records
 
@@ -189,3 +200,72 @@ def test_thresholds_of_sums_and_of_laplace_noise() -> None:
         x = exceeded(law, chance)
         beyond = [np.exp(-(y + 1) / 3) / (1 + np.exp(-1 / 3)) for y in (x, x - 1)]
         assert beyond[0] <= chance < beyond[1] or x == 0
+
+
+def test_an_items_average_may_rest_on_one_rating() -> None:
+    data = from_ids(pl.Series([1, 1, 2]), pl.Series([1, 2, 2]), np.array([5.0, 1.0, 2.0]))
+    found = folded((), data, data, data)
+    assert found[ITEMS].tolist() == [0.0, 0.5, -0.5] and found[OWN].tolist() == [-2.0, 2.0, 0.0]
+
+
+def test_bits_are_believed_as_bayes_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P(had it | bit) from how likely bits are left alone and how many people then must have it."""
+    rng = np.random.default_rng(4)
+    bits = rng.random((40, 6)) < np.array([0.9, 0.6, 0.5, 0.3, 0.2, 0.15])
+    bits[0] = [1, 0, 1, 0, 1, 0]
+    data = from_ids(*map(pl.Series, np.nonzero(bits)))
+    seen: list[Any] = []
+    monkeypatch.setitem(reconstruction.__globals__, "_recovered", lambda score, *_: seen.append(score.copy()) or 0.5)
+    subject = replace(trial(data, data), owner=np.arange(40, dtype=np.int32))
+    reconstruction(subject, np.random.default_rng(0), keep=0.9)
+    people = np.random.default_rng(0).permutation(40)
+    wanted = np.clip((bits.mean(0) - 0.1) / 0.8, 0.5 / 40, 1.0)
+    for person, score in zip(people, seen[40:80], strict=True):
+        kept, flipped = (np.where(bits[person], a, b) for a, b in ((0.9, 0.1), (0.1, 0.9)))
+        assert score == pytest.approx(kept * wanted / (kept * wanted + flipped * (1 - wanted)))
+
+
+def test_two_raters_can_agree() -> None:
+    from test_rating_metrics import subject
+
+    (found,) = agreement(subject(), np.random.default_rng(0), rankers=(), raters=JUDGES[:2])
+    assert found.params["algorithms"] == 2
+
+
+def test_tags_of_the_canary_are_counted() -> None:
+    rows = from_ids(pl.Series([1, 1, 2]), pl.Series([1, 2, 2]), tag=pl.Series(["canary", "a", "b"]))
+    assert _in_rows(rows, rows.take(np.array([0])))["canary tags"] == 1.0
+
+
+def test_a_selection_that_is_always_refused_is_untested(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise RecveilError("no")
+
+    made = parse("dp-streams:epsilon=2,delta=1e-3")
+    monkeypatch.setattr(type(made), "publish", refuse)
+    found = audit_selection(made, toy(made), Catalogue(), 20, 0.95, 1)
+    assert found is not None and (found.refused, found.verdict) == (1.0, "untested")
+
+
+def test_a_sample_of_people_holds_those_who_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recveil.mechanisms.mask._SAMPLE", 2)
+    few = from_ids(pl.Series([3, 5, 8]), pl.Series([1, 2, 1]))
+    for first in (0, 4, 9):
+        data = replace(few, user=few.user + np.int32(first), users=pl.Series(range(100, 120)))
+        found = _sample(data).data
+        assert len(set(found.user.tolist()) & {first, first + 1, first + 2}) == 2
+
+
+def test_the_first_id_of_a_list_is_in_common() -> None:
+    data = from_ids(pl.Series([1, 2]), pl.Series([4, 7]))
+    assert shared(pl.Series([4, 99]), data) is not None
+    assert shared(pl.Series([1, 7]), data) is not None
+    with pytest.raises(RecveilError, match="belongs to other data"):
+        shared(pl.Series([5, 99]), data)
+
+
+def test_classes_hold_the_largest_first() -> None:
+    prior = np.random.default_rng(0).permutation(2000).astype(float)
+    found = classes(prior)
+    assert np.bincount(found).tolist() == [256, 768, 976]
+    assert prior[found == 0].min() > prior[found == 1].max() > prior[found == 2].max()
