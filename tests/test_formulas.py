@@ -193,6 +193,7 @@ def test_two_people_are_matched_across_releases_unless_they_are_alike(same: bool
     found = {m.name: m for m in across(two_people(same), np.random.default_rng(0))}
     for name in ("across-matched", "across-linkage"):
         assert (found[name].value, found[name].control) == (right, wrong), name
+    assert ("across-alone" in found) == same  # of people who are alone in each release nothing is said
 
 
 def test_factors_of_nothing_are_nothing() -> None:
