@@ -23,8 +23,8 @@ TESTS = (  # the files that concern these rooms
     "advisor_counters", "attacks", "audit", "blur", "book", "boundaries", "bounds", "bundle", "by_hand", "catalogue",
     "contracts", "copies", "denoise", "dp_ratings", "dp_streams", "dp_tags", "equipment", "every_cell", "formulas",
     "guarantee", "hiding", "intervals", "ledger", "linkage", "mask", "measure", "metrics", "next_item", "noise",
-    "planted_bugs", "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow", "sparse_noise",
-    "splits", "sybil", "tag_recommenders", "vocabulary", "walks",
+    "planted_bugs", "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow",
+    "sparse_noise", "splits", "sybil", "tag_recommenders", "vocabulary", "walks",
 )  # fmt: skip
 LOOKED_AT = 40  # calls of one function in one test, where the lines that it reaches are found out
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-W", "ignore"]

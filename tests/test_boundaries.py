@@ -21,7 +21,7 @@ from recveil.attacks.outcomes import Outcome, Side, strongest
 from recveil.attacks.reconstruction import _VALUES, _scale, reconstruction
 from recveil.attacks.shadow import FLOOR, PSEUDO, _bent, _standard, check
 from recveil.data import from_ids
-from recveil.desk.audit import toy
+from recveil.desk.audit import audit, toy
 from recveil.desk.audit.selecting import audit_selection
 from recveil.desk.audit.signs import _in_rows
 from recveil.desk.audit.watching import SIGMAS, Tally
@@ -245,6 +245,13 @@ def test_a_selection_that_is_always_refused_is_untested(monkeypatch: pytest.Monk
     monkeypatch.setattr(type(made), "publish", refuse)
     found = audit_selection(made, toy(made), Catalogue(), 20, 0.95, 1)
     assert found is not None and (found.refused, found.verdict) == (1.0, "untested")
+
+
+def test_answers_are_watched_where_hardly_any_is_replaced() -> None:
+    """Less than one of a release, on average: many releases tell."""
+    made = parse("dp-post-tags:epsilon=8")
+    found = audit(made, toy(made).take_users(np.arange(60)).compact(), runs=20, seed=1)
+    assert found.noise is not None and "answers replaced" in found.noise
 
 
 def test_a_sample_of_people_holds_those_who_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
