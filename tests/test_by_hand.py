@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import naive
@@ -12,16 +13,38 @@ import polars as pl
 import pytest
 from attacked import people, same
 
+from recveil.attacks.additions import additions
+from recveil.attacks.attributes import attributes
+from recveil.attacks.epsilon import lower_bound
 from recveil.attacks.linkage import linkage
+from recveil.attacks.one_run import OneRun
+from recveil.attacks.one_run import judge as judge_once
 from recveil.attacks.reconstruction import reconstruction
+from recveil.attacks.roc import auc_between
+from recveil.attacks.shadow import _between
 from recveil.attacks.traces import suspects, traces
+from recveil.attacks.truth import truth
 from recveil.data import from_ids
+from recveil.desk.audit import _excess
+from recveil.desk.audit.one_run import audit_in_one_run
+from recveil.desk.audit.verdict import verdict
+from recveil.desk.audit.watching import Watch
+from recveil.dp import continual
+from recveil.dp.denoise import common_neighbours
+from recveil.dp.noise import Law, _cumulated, gaussian, laplace
+from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
 from recveil.kernels.membership import CLOSENESS
 from recveil.measurement import Trial, trial
+from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DENSE, UNIT, pair_table
 from recveil.mechanisms.dp_streams.pairs import Above, cut
+from recveil.mechanisms.dp_tags.cells import MOST_CELLS, most_tags
+from recveil.mechanisms.spec import parse
 from recveil.metrics.challenge import challenge
 from recveil.metrics.exposure import REPEATS, _three, exposure, head
+from recveil.metrics.hiding import released_ratings
+from recveil.metrics.in_house import over_splits
 from recveil.metrics.ranking import arms
 from recveil.recommenders import RATERS
 from recveil.recommenders.popular import MostPopular
@@ -98,3 +121,140 @@ def test_two_raters_make_a_challenge() -> None:
     )
     assert {m.params["algorithms"] for m in found if m.name == "challenge"} == {2}
     assert len([m for m in found if m.name == "challenge rmse"]) == 4
+
+
+# --- audits and budgets -------------------------------------------------------------------------------------------
+
+
+def test_every_run_of_an_audit_is_a_step() -> None:
+    steps: list[int] = []
+    lower_bound(lambda d, s: d, (0, 1), lambda out: {"x": float(out)}, runs=20, tick=steps.append)  # noqa: ARG005
+    assert steps == [1] * 40
+
+
+def test_tables_without_a_law_are_no_part_of_an_audit() -> None:
+    watch = Watch({"a": gaussian(4)})
+    counts = {"a": np.zeros(3), "b": np.zeros(3), "c": np.zeros(2)}
+    moved = {name: table + 1 for name, table in counts.items()}
+    watch.look({"a": np.ones(3), "b": np.ones(3), "c": np.ones(5), "d": np.ones(1)}, counts, (moved, counts))
+    assert set(watch.scores) == {"table a"} and watch.cost == 3 / 8
+    promise = Guarantee("For tests.", "proved", 1.0, 1e-6, "user", "any", None, "tests", rho=0.25)
+    assert _excess(watch, promise) == pytest.approx(0.5)
+    assert _excess(watch, replace(promise, rho=1.0)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("attainable", "estimate", "said"), [(2.0, None, "untested"), (2.1, 2.0, "holds"), (2.1, 2.1, "suspect")]
+)
+def test_what_only_equals_a_claim_says_nothing_against_it(attainable: float, estimate: Any, said: str) -> None:
+    promise = Guarantee("For tests.", "proved", 2.0, 0.0, "user", "add or remove a user", None, "tests")
+    assert verdict(promise, OneRun(2.0, attainable, 20, 1, 1, 0.95, 0.0), estimate, False) == said
+
+
+def test_a_score_of_nothing_is_a_guess_of_out() -> None:
+    inside = np.arange(20) < 7
+    assert judge_once(np.zeros(20), inside, delta=0.0).right == 0  # the clearest is guessed first, and it is the first
+    assert judge_once(np.zeros(20), ~inside, delta=0.0).right == 1
+
+
+def test_a_counter_needs_a_budget() -> None:
+    with pytest.raises(RecveilError, match="a budget must be positive"):
+        continual.variance(3, 1, 0.0)
+
+
+def test_half_of_delta_may_fail_beside_rho_at_user_level() -> None:
+    ids = pl.Series(["a"])
+    listed, none = (Public("tags", "user", ids, ids, True, lists) for lists in (("tags",), ()))
+    user, record = parse("dp-tags:epsilon=2,delta=1e-4,unit=user"), parse("dp-tags:epsilon=2,delta=1e-4")
+    assert [user.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 5e-5]
+    assert [record.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 0.0]
+    assert [record.guarantee(p).delta for p in (listed, none)] == [0.0, 1e-4]
+
+
+def test_a_table_may_have_one_tag() -> None:
+    assert most_tags(MOST_CELLS) == 1
+    with pytest.raises(RecveilError, match="too many for noise on every cell"):
+        most_tags(MOST_CELLS + 1)
+
+
+@pytest.mark.parametrize(("spec", "n"), [("dp-post-tags:epsilon=8", 2), ("mask:p=0.99", 2)])
+def test_one_run_takes_data_of_two_tags_or_two_items(spec: str, n: int) -> None:
+    made = parse(spec)
+    user, item = np.divmod(np.arange(80), 2)
+    tag = pl.Series([f"t{t}" for t in np.arange(80) % n]) if "tag" in made.needs else None
+    found = audit_in_one_run(made, from_ids(pl.Series(user), pl.Series(item), tag=tag), canaries=100, seed=1)
+    assert found.found.right > 0.9 * found.found.guesses
+    assert np.mean(found.found.guesses) > 20
+
+
+def test_controls_are_the_middle_of_what_an_attribute_attack_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(attributes.__globals__, "auc", lambda *_: (0.5, 0.4, 0.6))
+    found = attributes(same(80), np.random.default_rng(0))
+    assert {m.control for m in found if m.name == "attributes-auc"} == {0.5}
+    added = [m for m in found if m.name == "attributes-additions"]
+    assert all(m.n == 40 for m in added)
+
+
+def test_half_of_the_people_are_judged_by_what_was_added() -> None:
+    data = people(80, 1)
+    more = people(80, 2)
+    both = pl.concat([data.frame(), more.frame()]).unique(["user", "item"], keep="first", maintain_order=True)
+    made = from_ids(both["user"], both["item"]).over_items(data.items)
+    subject = replace(trial(data, made), owner=np.arange(80, dtype=np.int32))
+    train, released = records(subject.train), records(subject.released)
+    found = additions(data, train, released, truth(train, released, subject.owner), np.random.default_rng(0))
+    assert found and {m.n for m in found} == {40}
+
+
+def test_a_low_end_beyond_the_ceiling_is_above_it() -> None:
+    rng = np.random.default_rng(0)
+    inside = rng.random((4, 200)) < 0.5
+    scores = inside + rng.normal(0, 1.0, (4, 200))
+    value, low, high = auc_between(scores, inside, np.random.default_rng(1))
+    for ceiling, words in ((high + 0.01, "below"), ((low + high) / 2, "below"), (low - 0.01, "ABOVE")):
+        found = _between(scores, inside, ceiling, {}, np.random.default_rng(1))
+        assert found.note.startswith(words) and found.value == value
+
+
+def test_an_interval_over_splits_ends_where_tau_does() -> None:
+    assert over_splits([-1.0, -0.8])[1] == -1.0
+
+
+def test_of_two_items_that_everybody_has_the_one_seen_is_believed_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    bits = np.random.default_rng(3).random((40, 5)) < 0.3
+    bits[:, :2], bits[0, 0], bits[1, 1] = True, False, False
+    data = from_ids(*map(pl.Series, np.nonzero(bits)))
+    seen: list[Any] = []
+    monkeypatch.setitem(reconstruction.__globals__, "_recovered", lambda score, *_: seen.append(score.copy()) or 0.5)
+    subject = replace(trial(data, data), owner=np.arange(40, dtype=np.int32))
+    reconstruction(subject, np.random.default_rng(0), keep=0.9)
+    place = np.random.default_rng(0).permutation(40).tolist()
+    first, second = (seen[40 + place.index(person)] for person in (0, 1))
+    assert first[1] > first[0] and second[0] > second[1]
+
+
+@pytest.mark.parametrize("law", [laplace(20), gaussian(50), laplace(700), Law("gaussian", Fraction(90), 12)])
+def test_bounds_of_few_bits_enclose_the_law_as_well(law: Law) -> None:
+    """With few bits what lies beyond the table is a large part: it must be reckoned with."""
+    step, first = 1 << law.bits, law.start or 0
+    weight = np.exp(-law.exponents(first + step * np.arange(law.end(60) // step)))
+    true = np.cumsum(weight) / weight.sum()
+    for bits in range(1, 10):
+        low, high = _cumulated(law, bits)
+        share = true[: len(low)] * 2**bits
+        assert np.all(np.array(low) <= share + 1e-9) and np.all(np.array(high) >= share - 1e-9)
+
+
+def test_ratings_are_found_again_wherever_they_stand() -> None:
+    """Of three rated pairs one is released; its rating changed."""
+    data = from_ids(pl.Series([1, 1, 2]), pl.Series([1, 2, 1]), np.array([3.0, 4.0, 5.0]))
+    made = data.take(np.array([2]))
+    subject = Trial(data, replace(made, rating=np.array([1.0])), owner=np.arange(2, dtype=np.int32))
+    assert np.array_equal(released_ratings(subject), [np.nan, np.nan, 1.0], equal_nan=True)  # type: ignore[arg-type]
+
+
+def test_items_below_the_prior_are_no_neighbours() -> None:
+    M = np.array([[0.0, 9, 1], [9, 0, 1], [1, 1, 0]])
+    prior = np.array([[0.0, 2, 5], [2, 0, 5], [5, 5, 0]])
+    found = common_neighbours(M, prior, 1.0)
+    assert np.count_nonzero(found) == 2 and found[0, 0] == found[1, 1] == pytest.approx((7 / 10) ** 2)
