@@ -95,6 +95,12 @@ def marked(module: str, node: ast.AST) -> str:
     return f"{text[: at.col_offset].decode()}«{text[at.col_offset : end].decode()}»{text[end:].decode()}".strip()
 
 
+def harmless(module: str, place: int) -> bool:
+    """Whether tests/mutants.json has a reason why this change cannot be seen."""
+    reasons = json.loads((PROJECT / "tests" / "mutants.json").read_text(encoding="utf-8"))
+    return marked(module, sites(parsed(module))[place][0]) in reasons.get(module, {})
+
+
 def lines_of(node: ast.AST, statement: ast.stmt) -> range:
     """The lines on which a tracer may see the node run."""
     first = getattr(node, "lineno", statement.lineno)
@@ -206,10 +212,12 @@ def main() -> int:
         return 0
     every = [(m, n) for m in modules() if wish.only in m for n in range(len(sites(parsed(m))))]
     known = [Mutant(**m) for m in json.loads(wish.report.read_text())] if wish.report.exists() else []
-    found = {(m.module, m.place, m.change): m for m in known if not (wish.again and m.outcome == "survived")}
+    found = {(m.module, m.place, m.change): m for m in known}
     results = []
     for module, place in random.Random(wish.seed).sample(every, min(wish.number, len(every))):
         name = (module, place, change(sites(parsed(module))[place][0]))
+        if wish.again and name in found and found[name].outcome == "survived" and not harmless(module, place):
+            del found[name]
         if name not in found and time.monotonic() - began < wish.seconds:
             found[name] = one = tried(module, place, *known_reach, wish.effort)
             say(f"{one.outcome:9} {one.seconds:6.1f} s  {one.module}:{one.line}  {one.change[:90]}  ({one.by[-90:]})")
@@ -220,15 +228,14 @@ def main() -> int:
 
 def summary(found: list[Mutant], places: int) -> int:
     """What became of them all; fails where less than nine in ten of those that change anything were caught."""
-    reasons = json.loads((PROJECT / "tests" / "mutants.json").read_text(encoding="utf-8"))
     lived = [m for m in found if m.outcome == "survived"]
-    names = [marked(m.module, sites(parsed(m.module))[m.place][0]) for m in lived]
-    known = [name in reasons.get(m.module, {}) for m, name in zip(lived, names, strict=True)]
-    for m, name, harmless in zip(lived, names, known, strict=True):
-        if not harmless:
-            say(f"survived: {m.module}:{m.line}  {name}  ({m.by})")
-    matter, caught = len(found) - sum(known), len(found) - len(lived)
-    say(f"{caught} caught of {matter} that change anything; {sum(known)} more change nothing ({places} places)")
+    known = [m for m in lived if harmless(m.module, m.place)]
+    for m in lived:
+        if m not in known:
+            node, _ = sites(parsed(m.module))[m.place]
+            say(f"survived: {m.module}:{m.line}  {marked(m.module, node)}  ({m.by})")
+    matter, caught = len(found) - len(known), len(found) - len(lived)
+    say(f"{caught} caught of {matter} that change anything; {len(known)} more change nothing ({places} places)")
     return int(caught < 0.9 * matter)
 
 

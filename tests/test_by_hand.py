@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
+from math import log
 from typing import Any
 
 import naive
@@ -39,7 +40,7 @@ from recveil.measurement import Trial, trial
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DENSE, UNIT, pair_table
 from recveil.mechanisms.dp_streams.pairs import Above, cut
-from recveil.mechanisms.dp_tags.cells import MOST_CELLS, most_tags
+from recveil.mechanisms.dp_tags.cells import MOST_CELLS, most_tags, vocabulary
 from recveil.mechanisms.spec import parse
 from recveil.metrics.challenge import challenge
 from recveil.metrics.exposure import REPEATS, _three, exposure, head
@@ -169,6 +170,12 @@ def test_half_of_delta_may_fail_beside_rho_at_user_level() -> None:
     assert [user.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 5e-5]
     assert [record.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 0.0]
     assert [record.guarantee(p).delta for p in (listed, none)] == [0.0, 1e-4]
+
+
+def test_tags_of_a_list_stand_out_of_half_as_many_noises() -> None:
+    noisy = np.random.default_rng(0).permutation(300)
+    found = vocabulary(noisy, laplace(40), 1000)
+    assert sorted(noisy[found]) == [x for x in range(300) if x > 10 * log(150)]
 
 
 def test_a_table_may_have_one_tag() -> None:
