@@ -46,6 +46,7 @@ from recveil.metrics.challenge import challenge
 from recveil.metrics.exposure import REPEATS, _three, exposure, head
 from recveil.metrics.hiding import released_ratings
 from recveil.metrics.in_house import over_splits
+from recveil.metrics.next_item import asked_of
 from recveil.metrics.ranking import arms
 from recveil.recommenders import RATERS
 from recveil.recommenders.popular import MostPopular
@@ -265,3 +266,10 @@ def test_items_below_the_prior_are_no_neighbours() -> None:
     prior = np.array([[0.0, 2, 5], [2, 0, 5], [5, 5, 0]])
     found = common_neighbours(M, prior, 1.0)
     assert np.count_nonzero(found) == 2 and found[0, 0] == found[1, 1] == pytest.approx((7 / 10) ** 2)
+
+
+def test_what_is_new_to_one_of_many_people_is_asked_of_her() -> None:
+    """Four people and two items: each saw the first and is asked for the second."""
+    rows = [from_ids(pl.Series(range(4)), pl.Series([item] * 4), time=np.full(4, item)) for item in (0, 1)]
+    query, result = (part.over_items(pl.Series([0, 1])) for part in rows)
+    assert asked_of(query, result).person.tolist() == [0, 1, 2, 3]
