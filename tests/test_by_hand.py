@@ -269,7 +269,7 @@ def test_items_below_the_prior_are_no_neighbours() -> None:
 
 
 def test_what_is_new_to_one_of_many_people_is_asked_of_her() -> None:
-    """Four people and two items: each saw the first and is asked for the second."""
-    rows = [from_ids(pl.Series(range(4)), pl.Series([item] * 4), time=np.full(4, item)) for item in (0, 1)]
-    query, result = (part.over_items(pl.Series([0, 1])) for part in rows)
+    """Four people and three items: each saw the first; the last one is asked for another than the others."""
+    rows = [from_ids(pl.Series(range(4)), pl.Series(items), time=np.arange(4)) for items in ([0] * 4, [2, 2, 2, 1])]
+    query, result = (part.over_items(pl.Series([0, 1, 2])) for part in rows)
     assert asked_of(query, result).person.tolist() == [0, 1, 2, 3]
