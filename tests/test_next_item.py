@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -84,6 +85,21 @@ def test_reversing_the_order_lowers_markov_and_not_ease() -> None:
     assert lifts["markov"].high < 0.5 and lifts["session-knn"].value == pytest.approx(1.0)
     ease = [r for r in RANKERS if r.name == "ease"]
     assert by_referee(lift(backwards, np.random.default_rng(0), ease), "lift")["ease"].value == pytest.approx(1.0)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_on_real_clicks_an_order_that_is_not_theirs_teaches_nothing(real_data: Path) -> None:
+    rows = pl.read_parquet(real_data / "yahoo-music-mbrw" / "ratings.parquet")
+    split = parts(from_ids(rows["user"], rows["item"], time=rows["order"].to_numpy()))
+
+    def lifts(released: Interactions) -> dict[str, Measurement]:
+        judged = Trial(split.train, released, query=split.query, result=split.result)
+        return by_referee(measure(judged, {"next-item": next_item}, 0), "sequence lift")
+
+    assert all(m.high < 0.1 for m in lifts(permuted(split.train)).values())
+    backwards = lifts(reversed_order(split.train))
+    assert backwards["markov"].high < 0 and backwards["session-knn"].value == pytest.approx(1.0)
 
 
 def test_asked_are_the_first_new_items_after_the_middle() -> None:
