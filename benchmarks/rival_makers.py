@@ -41,7 +41,7 @@ def others(name: str, epsilons: Sequence[float], delta: float) -> dict[str, Make
     for spec in ("mbrw", *(("microaggregation:k=5",) if name == "yahoo" else ())):
         found[spec] = lambda rows, seed, s=spec: release(rows, parse(s), seed=seed).data.over_items(rows.items)
     if not missing("sdv") and name == "yahoo":
-        found["sdv PAR, 500 people"] = par
+        found["sdv PAR, 200 people"] = par
     if not missing("mostlyai.engine") and name == "yahoo":
         found["mostly ai"] = mostly
     return found
@@ -80,7 +80,7 @@ def markov(rows: Interactions, seed: int) -> Interactions:
     return Interactions(user.astype(np.int32), made[user, place], names, rows.items, time=place)
 
 
-def par(rows: Interactions, seed: int, people: int = 500, epochs: int = 128) -> Interactions:
+def par(rows: Interactions, seed: int, people: int = 200, epochs: int = 128) -> Interactions:
     """SDV's PAR on some of the people: its time grows with people times items."""
     from sdv.metadata import Metadata
     from sdv.sequential import PARSynthesizer
