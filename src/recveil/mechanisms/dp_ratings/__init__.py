@@ -20,9 +20,10 @@ from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_pairs
+from recveil.kernels.pair_tables import square
 from recveil.kernels.rating_counts import count_effects, count_loadings, count_products, count_rest
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
-from recveil.mechanisms.dp_ratings.directions import directions, square, tastes
+from recveil.mechanisms.dp_ratings.directions import directions, tastes
 from recveil.mechanisms.dp_ratings.drawing import Tables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
 from recveil.mechanisms.dp_ratings.features import feature_matrix
@@ -186,8 +187,8 @@ class DpRatings(Synthesis):
             return {"effect": np.clip(found, -MOST_EFFECT, MOST_EFFECT)}
         if len(published) == 2:
             paired, top = self.paired(published, public), self.top(published)
-            G = square(published[1]["pairs"] / UNIT, len(paired))
-            R = square(published[1]["products"] / UNIT, len(top))
+            G = square(published[1]["pairs"], len(paired), UNIT)
+            R = square(published[1]["products"], len(top), UNIT)
             psi = tastes(G, paired, have, sigma["pairs"])
             phi = directions(R, top, psi, sigma["products"], features)
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
@@ -222,12 +223,14 @@ class DpRatings(Synthesis):
         """The published statistics in units of one person, with the deviations of their noise."""
         every = {name: table for tables in published for name, table in tables.items()}
         return Tables(
-            {name: every[name] / UNIT for name in SHARES},
+            {name: every[name] / UNIT for name in SHARES if name != "pairs"},
+            square(every["pairs"], len(self.paired(published, public)), UNIT),
             self.sigmas(public),
             every["effect"],
             every["phi"],
             every["psi"],
             self.paired(published, public),
+            self.top(published),
             self.levels,
             self._features(public, len(every["effect"])),
         )
