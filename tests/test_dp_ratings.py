@@ -27,6 +27,7 @@ from recveil.kernels.rating_levels import cut_by_shares, heights, leanings, tilt
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_ratings import SHARES, UNIT, DpRatings
 from recveil.mechanisms.dp_ratings.directions import extremes, top_vectors
+from recveil.mechanisms.dp_ratings.drawing import structure
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS
 from recveil.mechanisms.dp_ratings.predicting import from_frames
@@ -332,6 +333,34 @@ def test_a_release_keeps_means_levels_and_camps_and_the_null_has_none() -> None:
     assert data.rating is not None
     null = replace(data, rating=np.random.default_rng(2).permutation(data.rating))
     assert together(release(null, MECHANISM, seed=1, catalogue=data.items).data) < 1.3
+
+
+def products_squared(data: Interactions) -> float:
+    """The sum of squares of products of ratings, counted as the mechanism does."""
+    rows = data.canonical()
+    value = LEVELS.inside(np.asarray(rows.rating))
+    n = rows.n_items
+    cells = count_products(rows.starts(), rows.item, value, np.zeros(n), np.arange(n, dtype=np.int32), n, UNIT) / UNIT
+    return float(cells @ cells)
+
+
+def test_the_whole_structure_is_as_large_as_that_of_the_data_and_noise_has_none() -> None:
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(3000), 14)
+    item = np.concatenate([rng.choice(40, 14, replace=False) for _ in range(3000)])
+    lean = (rng.normal(size=(40, 12)) / 4)[item] * rng.normal(size=(3000, 12))[user]
+    value = np.clip(np.rint(3.2 + 1.2 * (lean.sum(1) + 0.5 * rng.normal(size=len(user)))), 1, 5)
+    data = from_ids(pl.Series(user), pl.Series(item), value)
+    strict = DpRatings(epsilon=2.0, delta=1e-5, scale="1..5")
+    real = products_squared(data)
+    known, whole = (
+        products_squared(release(data, replace(strict, structure=s), seed=1, catalogue=data.items).data)
+        for s in ("known", "whole")
+    )
+    assert known < 0.8 * real
+    assert abs(whole - real) < 0.5 * abs(known - real)
+    noise = [structure(rng.normal(size=4950) * 3, 3.0) for _ in range(200)]
+    assert np.mean(np.array(noise) > 0) < 0.06
 
 
 def test_tables_predict_ratings_better_than_a_person_s_own_mean() -> None:

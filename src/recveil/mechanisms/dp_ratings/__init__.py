@@ -69,7 +69,7 @@ class DpRatings(Synthesis):
     reads_features = True
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     rounds = 3
-    drawing = ("k",)
+    drawing = ("k", "structure")
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -82,6 +82,12 @@ class DpRatings(Synthesis):
         "Boolean or an Enum of numbers",
     )
     k: int | str = parameter("auto", about="how many people to draw; auto: about as many as there were")
+    structure: str = parameter(
+        "known",
+        about="known: people differ as the tables know, best to learn from; whole: as much as real ones do, some of it "
+        "in directions of chance, best to compare predictors inside the release",
+        rule=("known", "whole"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,7 +242,8 @@ class DpRatings(Synthesis):
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
-        return draw_people(self.tables(published, public), public, None if self.k == "auto" else int(self.k), source)
+        tables, k = self.tables(published, public), None if self.k == "auto" else int(self.k)
+        return draw_people(tables, public, k, self.structure == "whole", source)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit

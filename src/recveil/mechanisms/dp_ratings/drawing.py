@@ -51,8 +51,8 @@ class Tables:
         return popularity(self.noisy["have"], self.sigma["have"])
 
 
-def told(tables: Tables) -> Told:
-    """What the tables tell of ratings."""
+def told(tables: Tables, whole: bool = False) -> Told:
+    """What the tables tell of ratings; whole: also of structure beyond the known directions."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
@@ -67,7 +67,7 @@ def told(tables: Tables) -> Told:
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
         tables.top,
-        structure(noisy["products"], sigma["products"]),
+        structure(noisy["products"], sigma["products"]) if whole else 0.0,
     )
 
 
@@ -86,7 +86,7 @@ def expected(tables: Tables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
+def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
@@ -95,7 +95,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
     alike = Likeness(likeness(mean), tables.paired, tables.have)
     del mean
     item = draw_baskets(pairs, varied, sizes, source.derive("baskets"))
-    known = told(tables)
+    known = told(tables, whole)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
     value, model = calibrated(rows, known)

@@ -48,7 +48,7 @@ class Told:
     levels: Floats
     scale: Scale
     top: Ints  # the items whose products were counted
-    structure: float  # the sum of squares of these products, without what noise adds
+    structure: float  # the sum of squares of these products, without what noise adds; 0: none beyond the known
 
     @property
     def keeps(self) -> float:
@@ -157,7 +157,7 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
-    hidden = model.hidden * more_structure(rows, value, told)
+    hidden = model.hidden * more_structure(rows, value, told) if model.hidden > 0 else 0.0
     return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()), hidden)
 
 
