@@ -20,7 +20,7 @@ from recveil.kernels.mixtures import mixture_weights
 from recveil.kernels.pair_tables import FAR, STEPS
 
 Floats = NDArray[np.float64]
-Table = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
 _SPREAD = 0.5  # of the factors of shrinkage: people who are drawn should differ as real ones do
@@ -64,7 +64,7 @@ def common_neighbours(M: Floats, prior: Floats, sigma: float) -> NDArray[np.floa
     return found
 
 
-def independence(G: Floats | Table, steps: int = 60) -> Floats:
+def independence(G: Floats | Singles, steps: int = 60) -> Floats:
     """q >= 0 such that q_i q_j fits the cells off the diagonal best in squares."""
     rows = np.maximum(G.sum(1, dtype=np.float64), 0.0)
     q: Floats = rows / np.sqrt(max(rows.sum(), 1e-12))
@@ -103,7 +103,7 @@ def shrink(residual: Floats, kinds: NDArray[np.int64], sigma: float, power: floa
     return found
 
 
-def shrink_table(noisy: Table, prior: Table, sigma: float, powers: Sequence[float]) -> list[Table]:
+def shrink_table(noisy: Singles, prior: Singles, sigma: float, powers: Sequence[float]) -> list[Singles]:
     """A symmetric table shrunk toward its prior as `shrink` does in classes of like priors: one for each power."""
     cells = prior[np.triu_indices(len(prior), 1)]
     ends = class_ends(len(cells), _FIRST_BIN, _GROWTH)

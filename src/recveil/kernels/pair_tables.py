@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Table = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 STEPS, FAR = 16, 8.0  # residuals are told apart in 16 steps to a deviation; beyond 8 deviations, 16 to a doubling
 LEVELS = 1024  # more than any residual reaches
 
 
 @njit(cache=True, parallel=True)
-def square(triangle: Ints, m: int, unit: float) -> Table:
+def square(triangle: Ints, m: int, unit: float) -> Singles:
     """The table of an upper triangle in whole numbers of 1 / unit; its diagonal is empty."""
     found = np.zeros((m, m), dtype=np.float32)
     for i in prange(m):
@@ -45,7 +45,7 @@ def _kind(prior: Any, edges: Any) -> Any:
 
 
 @njit(cache=True, parallel=True)
-def count_levels(noisy: Table, prior: Table, edges: Table, sigma: float) -> Ints:
+def count_levels(noisy: Singles, prior: Singles, edges: Singles, sigma: float) -> Ints:
     """How often each level of |noisy - prior| / sigma occurs above the diagonal, by class of prior (falling edges)."""
     m = len(noisy)
     parts = 64  # rows that stand for themselves, so that no two threads count in one place
@@ -60,7 +60,7 @@ def count_levels(noisy: Table, prior: Table, edges: Table, sigma: float) -> Ints
 
 
 @njit(cache=True, parallel=True)
-def shrink_cells(noisy: Table, prior: Table, edges: Table, sigma: float, factor: Floats) -> Table:
+def shrink_cells(noisy: Singles, prior: Singles, edges: Singles, sigma: float, factor: Floats) -> Singles:
     """prior + (noisy - prior) factor[class, level], never below 0; an empty diagonal."""
     m = len(noisy)
     found = np.zeros((m, m), dtype=np.float32)
@@ -74,7 +74,7 @@ def shrink_cells(noisy: Table, prior: Table, edges: Table, sigma: float, factor:
 
 
 @njit(cache=True, parallel=True)
-def nearest_cells(table: Table, norm: Floats, k: int) -> tuple[NDArray[np.int32], Table]:
+def nearest_cells(table: Singles, norm: Floats, k: int) -> tuple[NDArray[np.int32], Singles]:
     """Of each row the k columns whose cell / norm / norm is largest, in their order, and those cosines; -1: no more.
 
     Of equal ones the first columns are taken.
@@ -101,7 +101,7 @@ def nearest_cells(table: Table, norm: Floats, k: int) -> tuple[NDArray[np.int32]
 
 
 @njit(cache=True, parallel=True)
-def pair_errors(starts: Ints, item: NDArray[np.int32], weight: Floats, target: Table, softness: float) -> Table:
+def pair_errors(starts: Ints, item: NDArray[np.int32], weight: Floats, target: Singles, softness: float) -> Singles:
     """Of each pair: what the baskets that have it weigh together, less its target; and 1 / (target + softness)."""
     m, parts = len(target), 16
     found = np.empty((m, m, 2), dtype=np.float32)
@@ -121,7 +121,7 @@ def pair_errors(starts: Ints, item: NDArray[np.int32], weight: Floats, target: T
 
 
 @njit(cache=True, parallel=True)
-def cumulate_rows(table: Table) -> NDArray[np.uint32]:
+def cumulate_rows(table: Singles) -> NDArray[np.uint32]:
     """Rows summed up from left to right and scaled to 32 bits; a row of zeros becomes uniform."""
     m = table.shape[1]
     found = np.empty(table.shape, dtype=np.uint32)

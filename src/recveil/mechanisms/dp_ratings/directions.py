@@ -9,7 +9,7 @@ from recveil.dp.denoise import independence
 from recveil.mechanisms.dp_ratings.features import feature_directions
 
 Floats = NDArray[np.float64]
-Table = NDArray[np.float32]
+Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 MOST_TASTES, MOST_DIRECTIONS = 8, 12
@@ -18,7 +18,7 @@ _SMALL = 300  # items up to which all eigenvectors are computed
 _DEPTH, _SPARE = 12, 4  # of the space in which those of larger tables are found: passes, and vectors beyond those asked
 
 
-def top_vectors(E: Table, k: int) -> tuple[Floats, Floats]:
+def top_vectors(E: Singles, k: int) -> tuple[Floats, Floats]:
     """The k largest eigenvalues, falling, and their vectors; each vector's largest entry is positive."""
     values, vectors = np.linalg.eigh(E.astype(np.float64)) if len(E) <= _SMALL else extremes(E, k)
     order = np.argsort(-values)[:k]
@@ -27,7 +27,7 @@ def top_vectors(E: Table, k: int) -> tuple[Floats, Floats]:
     return values, vectors * np.where(largest < 0, -1.0, 1.0)
 
 
-def extremes(E: Table, k: int) -> tuple[Floats, Floats]:
+def extremes(E: Singles, k: int) -> tuple[Floats, Floats]:
     """About 12 k eigenvalues of a large table, rising, and their vectors; the outermost k on each side are near exact.
 
     By a block Krylov space, in a few passes over the table: what stands clear of the noise is found to many digits, and
@@ -44,7 +44,7 @@ def extremes(E: Table, k: int) -> tuple[Floats, Floats]:
     return values, basis @ inner
 
 
-def tastes(G: Table, kept: Ints, have: Floats, sigma: float) -> Floats:
+def tastes(G: Singles, kept: Ints, have: Floats, sigma: float) -> Floats:
     """Directions of who has what, over all items: from pairs of kept items beyond their popularity.
 
     Of the most popular 64, 128, ... kept items, as many as show the most directions.
@@ -68,7 +68,7 @@ def tastes(G: Table, kept: Ints, have: Floats, sigma: float) -> Floats:
     return found
 
 
-def directions(R: Table, top: Ints, psi: Floats, sigma: float, features: Floats | None = None) -> Floats:
+def directions(R: Singles, top: Ints, psi: Floats, sigma: float, features: Floats | None = None) -> Floats:
     """Orthonormal directions of ratings, over all items: from products of ratings of top items, tastes, features."""
     values, vectors = top_vectors(R, MOST_DIRECTIONS)
     above = max(int((values > 2 * sigma * np.sqrt(len(top))).sum()), 1)

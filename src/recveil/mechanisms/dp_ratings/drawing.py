@@ -26,7 +26,7 @@ from recveil.randomness import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Table = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 _LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her own ratings
 
@@ -36,7 +36,7 @@ class Tables:
     """Published tables in units of one person, over the vocabulary; with the deviations of their noise."""
 
     noisy: dict[str, Floats]
-    pairs: Table  # of the paired items
+    pairs: Singles  # of the paired items
     sigma: dict[str, float]
     effect: Floats  # as published after the first round
     phi: Floats

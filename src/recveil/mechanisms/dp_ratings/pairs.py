@@ -11,7 +11,7 @@ from recveil.dp import denoise
 from recveil.mechanisms.dp_ratings.directions import extremes
 
 Floats = NDArray[np.float64]
-Table = NDArray[np.float32]  # tables of pairs: their noise is far above what single precision loses
+Singles = NDArray[np.float32]  # tables of pairs: their noise is far above what single precision loses
 
 _FLOOR = 0.02  # of what popularity alone would give
 _MOST_FOR_RANK = 2048
@@ -25,11 +25,11 @@ class ExpectedPairs:
     """For kept items: what popularity and tastes expect of pairs, and the vectors of taste that say so."""
 
     q: Floats
-    prior: Table  # m x m, with an empty diagonal
+    prior: Singles  # m x m, with an empty diagonal
     taste: Floats  # an item's vector u: people of taste g have it in proportion to q exp(u g - |u|^2 / 2)
 
 
-def expected_pairs(G: Table, tastes: Floats, sigma: float) -> ExpectedPairs:
+def expected_pairs(G: Singles, tastes: Floats, sigma: float) -> ExpectedPairs:
     """What lies behind noisy pairs; tastes: where people stand who have an item, one row an item."""
     q = denoise.independence(G)
     alone = np.outer(q, q).astype(np.float32)
@@ -48,13 +48,13 @@ def expected_pairs(G: Table, tastes: Floats, sigma: float) -> ExpectedPairs:
     return ExpectedPairs(q, prior, u * np.sqrt(np.minimum(1.0, _MOST_TASTE / np.maximum(length, 1e-12))))
 
 
-def shrunk_pairs(G: Table, expected: ExpectedPairs, sigma: float) -> tuple[Table, Table]:
+def shrunk_pairs(G: Singles, expected: ExpectedPairs, sigma: float) -> tuple[Singles, Singles]:
     """The prior and what is left of the noisy table, shrunk: to vary as the true counts do, and as their means do."""
     varied, mean = denoise.shrink_table(G, expected.prior, sigma, (0.5, 1.0))
     return varied, mean
 
 
-def _standing_out(R: Table, sigma: float) -> Table:
+def _standing_out(R: Singles, sigma: float) -> Singles:
     """`denoise.low_rank`, of a large table from its few largest directions alone."""
     if len(R) <= _SMALL:
         return denoise.low_rank(R.astype(np.float64), sigma).astype(np.float32)
@@ -69,7 +69,7 @@ def _standing_out(R: Table, sigma: float) -> Table:
     return np.asarray(found)
 
 
-def _factor(E: Table, basis: Floats) -> Floats:
+def _factor(E: Singles, basis: Floats) -> Floats:
     """F with F F' nearest to E off its empty diagonal, among those whose columns lie in the span of `basis`."""
     U, strength, _ = np.linalg.svd(basis, full_matrices=False)
     U = U[:, strength > 1e-9 * max(float(strength.max(initial=0.0)), 1e-12)]
