@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,9 @@ from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Maker = Callable[[Interactions, int], Interactions]
 PEERS = {"sdv": "PAR of SDV", "mostlyai.engine": "the engine of MOSTLY AI"}
@@ -37,7 +41,9 @@ def others(name: str, epsilons: Sequence[float], delta: float) -> dict[str, Make
     for spec in ("mbrw", *(("microaggregation:k=5",) if name == "yahoo" else ())):
         found[spec] = lambda rows, seed, s=spec: release(rows, parse(s), seed=seed).data.over_items(rows.items)
     if not missing("sdv") and name == "yahoo":
-        found["sdv PAR, 1,000 people"] = par
+        found["sdv PAR, 500 people"] = par
+    if not missing("mostlyai.engine") and name == "yahoo":
+        found["mostly ai"] = mostly
     return found
 
 
@@ -74,21 +80,47 @@ def markov(rows: Interactions, seed: int) -> Interactions:
     return Interactions(user.astype(np.int32), made[user, place], names, rows.items, time=place)
 
 
-def par(rows: Interactions, seed: int, people: int = 1000, epochs: int = 128) -> Interactions:
+def par(rows: Interactions, seed: int, people: int = 500, epochs: int = 128) -> Interactions:
     """SDV's PAR on some of the people: its time grows with people times items."""
     from sdv.metadata import Metadata
     from sdv.sequential import PARSynthesizer
 
-    some = rows.take_users(np.random.default_rng(seed).permutation(rows.n_users)[:people]).ordered()
-    frame = some.frame().select(pl.col("user").cast(pl.String), pl.col("item").cast(pl.String)).to_pandas()
+    some = rows.take_users(np.random.default_rng(seed).permutation(rows.n_users)[:people])
+    frame = text(some)
     columns = {"user": {"sdtype": "id"}, "item": {"sdtype": "categorical"}}
     metadata = Metadata.load_from_dict({"tables": {"clicks": {"columns": columns, "sequence_key": "user"}}})
     synthesizer = PARSynthesizer(metadata, epochs=epochs, verbose=False)
     synthesizer.fit({"clicks": frame})
-    drawn = synthesizer.sample_sequences(num_sequences=rows.n_users)
-    drawn = drawn["clicks"] if isinstance(drawn, dict) else drawn
-    items = pl.Series(drawn["item"].astype(str).tolist()).cast(rows.items.dtype)
+    drawn = synthesizer.sample_sequences(num_sequences=people)
+    return streams(drawn["clicks"] if isinstance(drawn, dict) else drawn, rows.items)
+
+
+def mostly(rows: Interactions, seed: int, minutes: float = 10) -> Interactions:
+    """MOSTLY AI's autoregressive network with its own settings; it ends by itself, or after so many minutes."""
+    from mostlyai.engine import TabularARGN
+
+    frame = text(rows)
+    everybody = frame[["user"]].drop_duplicates().rename(columns={"user": "id"})
+    network = TabularARGN(
+        tgt_context_key="user",
+        ctx_primary_key="id",
+        ctx_data=everybody,
+        tgt_encoding_types={"item": "TABULAR_CATEGORICAL"},
+        max_training_time=minutes,
+        random_state=seed,
+    )
+    network.fit(frame)
+    drawn = network.sample(ctx_data=everybody, rare_category_replacement_method="sample")
+    return streams(drawn[drawn["item"].isin(set(frame["item"]))], rows.items)
+
+
+def text(rows: Interactions) -> pd.DataFrame:
+    """user and item as text, in everybody's order: what other people's synthesizers read."""
+    return rows.ordered().frame().select(pl.col("user", "item").cast(pl.String)).to_pandas()
+
+
+def streams(drawn: pd.DataFrame, items: pl.Series) -> Interactions:
     user = np.unique(drawn["user"].astype(str), return_inverse=True)[1].astype(np.int32)
-    item = rows.items.search_sorted(items).to_numpy().astype(np.int32)
-    names = pl.Series(np.arange(user.max() + 1))
-    return Interactions(user, item, names, rows.items, time=np.arange(len(user)))
+    names = pl.Series(drawn["item"].astype(str).tolist()).cast(items.dtype)
+    item = items.search_sorted(names).to_numpy().astype(np.int32)
+    return Interactions(user, item, pl.Series(np.arange(user.max() + 1)), items, time=np.arange(len(user)))

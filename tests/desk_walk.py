@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+from desks import RunningDesk
+
+from recveil.desk.verification import verify_bundle
 
 PAGES = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "watch")
 PATIENCE = 180.0  # seconds for one piece of work: machines are shared
@@ -38,9 +42,59 @@ class Wishes:
     unit: str = "user"
 
 
+@dataclass(frozen=True)
+class Way:
+    """A whole way: how data are given to the first screen, the language, and what is chosen after it."""
+
+    begin: Callable[[Driver, Path], None]
+    language: str
+    wishes: Wishes
+
+
+def take_tour(to: Driver, _: Path) -> None:
+    """The guided tour, on the sample."""
+    to.open("start")
+    to.click("#take-tour")
+    to.wait("#tour:not([hidden]) .named", PATIENCE)
+
+
+def send_odd_file(to: Driver, folder: Path) -> None:
+    """Columns that no tool knows, and a name that holds markup."""
+    to.open("start")
+    to.give("#file", odd_file(folder))
+    name_columns(to)
+
+
+def name_columns(to: Driver) -> None:
+    to.wait("#found .problem", PATIENCE)  # which column is what cannot be told
+    for row, role in enumerate(("user", "item", "rating"), 1):
+        assert to.text(f"#found tbody tr:nth-child({row}) th") == ODD[row - 1]
+        to.select(f"#found tbody tr:nth-child({row}) select", role)
+    to.click("#found form button")
+
+
+def send_sessions(to: Driver, folder: Path) -> None:
+    to.open("start")
+    to.give("#file", session_file(folder))
+
+
+WAYS = {
+    "films": Way(take_tour, "en", Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5")),
+    "odd": Way(send_odd_file, "de", Wishes("mask")),
+    "sessions": Way(send_sessions, "en", Wishes("mbrw", to="contractor")),
+}
+
+
+def go(to: Driver, way: Way, folder: Path) -> None:
+    """From nothing to a published bundle."""
+    way.begin(to, folder)
+    to.wait("#found .big", PATIENCE)
+    walk(to, way.wishes)
+
+
 def walk(to: Driver, wishes: Wishes) -> None:
     """From data that were recognised to the page of what goes out."""
-    to.open("people")
+    onward(to)
     to.click(f"input[name='protect.unit'][value='{wishes.unit}']")
     onward(to)
     to.wait(".verdict", PATIENCE)
@@ -138,6 +192,12 @@ def session_file(folder: Path, people: int = 900) -> Path:
     return path
 
 
-def held_back(state: dict[str, Any]) -> list[str]:
-    """What failed on the way."""
-    return [job["line"] for job in state["work"] if job["state"] == "failed"]
+def check_published(desk: RunningDesk) -> Path:
+    """The published bundle of a desk, verified as its receiver would, with signatures of owner and officer."""
+    found = desk.get("/api/published")
+    bundle = desk.folder / found["place"] / "bundle"
+    verified = verify_bundle(bundle)
+    assert not verified.problems
+    assert [claim["kind"] for claim in verified.claims.record()] == ["released", "approved"]
+    assert [job["line"] for job in desk.state()["work"] if job["state"] == "failed"] == []
+    return bundle

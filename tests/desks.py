@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2 as httpx
 
@@ -17,14 +17,18 @@ PATIENCE = 240.0  # seconds: machines are shared
 
 
 class RunningDesk:
-    """The command, started on a folder; `client` asks as the page does, with cookie and Origin."""
+    """The command, started on a folder; `client` asks as the page does, with cookie and Origin.
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    says_to: the file to which its standard error goes.
+    """
+
+    def __init__(self, folder: Path, *arguments: str, says_to: IO[str] | None = None) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "recveil", "desk", *arguments, "--project", str(folder)]
         self.process = subprocess.Popen(
             [*command, "--no-browser", "--json"],
             stdout=subprocess.PIPE,
+            stderr=says_to,
             text=True,
         )
         assert self.process.stdout is not None

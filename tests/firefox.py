@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +117,11 @@ def firefox(desk: RunningDesk, profile: Path, language: str) -> Iterator[Firefox
     try:
         address = next(found[1] for line in started.stderr if (found := ADDRESS.search(line)))
         channel = websocket.create_connection(f"{address}/session", suppress_origin=True, timeout=120)
-        person = Firefox(channel, desk.base, language)
-        person.enter(desk)
-        yield person
-        person.send("browser.close")
+        with closing(channel):
+            person = Firefox(channel, desk.base, language)
+            person.enter(desk)
+            yield person
+            person.send("browser.close")
     finally:
         started.kill()
         started.wait(20)

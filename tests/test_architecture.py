@@ -116,7 +116,7 @@ STEPS_OF_THEIR_OWN = {
     "formats.frames": "frames and matrices, beside files",
     "formats.overview": "what a file was taken for",
     "tuning.bounds": "a tuner",
-    "tuning.lift_bound": "a tuner",
+    "tuning.usefulness": "a tuner",
     "views.itemsets": "itemsets and rules from perturbed bits, for owners' scripts",
 }
 # A file over 300 lines, a function over 60 lines or with more than 8 parameters, and why.

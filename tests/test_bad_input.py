@@ -163,6 +163,14 @@ def test_bad_mappings_on_the_command_line(text: str, expected: str) -> None:
     assert str(raised.value).startswith(expected)
 
 
+def test_a_name_with_a_comma_stands_in_quotes() -> None:
+    assert parse_columns('user=uid,"item=Film, Title",rating=a=b') == {
+        "user": "uid",
+        "item": "Film, Title",
+        "rating": "a=b",
+    }
+
+
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("a,a,b,other,other\n1,2,3,4,5\n")

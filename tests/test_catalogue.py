@@ -41,7 +41,7 @@ def clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Interactions:
 def lists_seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The catalogue of every release that a command makes."""
     seen: list[Any] = []
-    for module in ("recveil.desk.compare", "recveil.desk.shadows", "recveil.tuning.lift_bound"):
+    for module in ("recveil.desk.compare", "recveil.desk.shadows", "recveil.tuning.usefulness"):
         honest = __import__(module, fromlist=["release"]).release
 
         def told(*args: Any, honest: Any = honest, **more: Any) -> Any:

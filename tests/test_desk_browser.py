@@ -16,72 +16,12 @@ from browser import CONTRAST
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed: no desk")
 
-from desk_walk import ODD, PAGES, PATIENCE, Wishes, held_back, odd_file, session_file, walk
-from desks import RunningDesk
+from chromium import Chromium, Keyboard
+from desk_walk import PAGES, PATIENCE, WAYS, check_published, go, name_columns, odd_file, walk
+from desks import RunningDesk, states
 
-from recveil.desk.verification import verify_bundle
-
+SMALL = "sample:films?users=200,items=60"
 AXE = Path(sys.prefix) / "axe" / "axe.min.js"
-
-
-class Chromium:
-    """A Driver by Playwright; it notes what the page complains about and whom it asks."""
-
-    def __init__(self, browser: Any, desk: RunningDesk, **options: Any) -> None:
-        self.base = desk.base
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        held = ({"name": c.name, "value": c.value, "url": desk.base} for c in desk.client.cookies.jar)
-        self.context.add_cookies(list(held))
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(1000 * 60)
-        self.complaints: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.context.on("request", lambda request: self.asked.append(request.url))
-
-    def open(self, page: str) -> None:
-        self.page.goto(f"{self.base}/{page}")
-        self.wait("body[data-ready]")
-
-    def click(self, css: str) -> None:
-        self.wait("body[data-ready]")
-        self.page.locator(css).first.click()
-
-    def fill(self, css: str, text: str) -> None:
-        self.page.locator(css).fill(text)
-
-    def select(self, css: str, value: str) -> None:
-        self.page.locator(css).select_option(value)
-
-    def give(self, css: str, file: Path) -> None:
-        self.page.locator(css).set_input_files(file)
-
-    def wait(self, css: str, seconds: float = 30.0) -> None:
-        self.page.locator(css).first.wait_for(state="attached", timeout=1000 * seconds)
-
-    def text(self, css: str) -> str:
-        return str(self.page.locator(css).first.inner_text())
-
-    def number(self, css: str) -> int:
-        return int(self.page.locator(css).count())
-
-    def close(self) -> None:
-        self.context.close()
-        refused = [line for line in self.complaints if "422" not in line]  # Chromium tells of each answer of a refusal
-        assert refused == []
-        assert [url for url in self.asked if not url.startswith(self.base)] == []
-
-
-def published(desk: RunningDesk) -> Path:
-    """The published bundle of a desk, verified as its receiver would, with signatures of owner and officer."""
-    found = desk.get("/api/published")
-    bundle = desk.folder / found["place"] / "bundle"
-    verified = verify_bundle(bundle)
-    assert not verified.problems
-    assert [claim["kind"] for claim in verified.claims.record()] == ["released", "approved"]
-    assert held_back(desk.state()) == []
-    return bundle
 
 
 def check_pages(browser: Any, desk: RunningDesk, width: int, scheme: str, language: str) -> None:
@@ -105,65 +45,98 @@ def check_pages(browser: Any, desk: RunningDesk, width: int, scheme: str, langua
     looking.close()
 
 
-def upload(to: Chromium, file: Path) -> None:
-    to.open("start")
-    to.give("#file", file)
+# By way: the width, colours and language in which every screen is looked at after it.
+LOOKS = {
+    "films": [(1280, "light", "en"), (390, "dark", "en"), (320, "light", "de")],
+    "odd": [(320, "dark", "de")],
+    "sessions": [(1280, "dark", "en"), (320, "light", "en")],
+}
 
 
 @pytest.mark.slow
-def test_from_an_odd_file_to_a_signed_bundle(browser: Any, tmp_path: Path) -> None:
-    """In German, with columns that no tool knows and a name that holds markup."""
+@pytest.mark.parametrize("name", WAYS)
+def test_from_a_file_to_a_signed_bundle(browser: Any, tmp_path: Path, name: str) -> None:
+    way = WAYS[name]
     with RunningDesk(tmp_path / "desk") as desk:
-        owner = Chromium(browser, desk, locale="de-DE")
-        upload(owner, odd_file(tmp_path))
-        owner.wait("#found .problem", PATIENCE)  # which column is what cannot be told
-        for row, role in enumerate(("user", "item", "rating"), 1):
-            assert owner.text(f"#found tbody tr:nth-child({row}) th") == ODD[row - 1]
-            owner.select(f"#found tbody tr:nth-child({row}) select", role)
-        owner.click("#found form button")
-        owner.wait("#found .big", PATIENCE)
-        said = owner.text("#found .big")
-        assert "Sterne.csv" in said and "<" not in said and "150 Menschen" in said
-        walk(owner, Wishes("mask"))
-        assert owner.page.locator("html").get_attribute("lang") == "de"
-        bundle = published(desk)
-        claims = (bundle / "claims.jsonl").read_text(encoding="utf-8")
-        assert "Kunden" not in claims and not list(bundle.rglob("*.csv"))
+        owner = Chromium(browser, desk, locale=way.language)
+        go(owner, way, tmp_path)
+        assert owner.page.locator("html").get_attribute("lang") == way.language
+        bundle = check_published(desk)
+        assert "Kunden" not in (bundle / "claims.jsonl").read_text(encoding="utf-8") and not list(bundle.rglob("*.csv"))
+        assert owner.number("#tour:not([hidden])") == (name == "films")
         owner.close()
-        check_pages(browser, desk, 320, "dark", "de")
-
-
-@pytest.mark.slow
-def test_from_the_sample_to_a_signed_bundle(browser: Any, tmp_path: Path) -> None:
-    """By the guided tour, by keyboard where it matters, and looked at in every way."""
-    with RunningDesk(tmp_path / "desk") as desk:
-        owner = Chromium(browser, desk, locale="en-GB")
-        owner.open("start")
-        owner.click("#take-tour")
-        owner.wait("#tour:not([hidden]) .named", PATIENCE)
-        owner.wait("#found .big", PATIENCE)
-        walk(owner, Wishes("dp-ratings:epsilon=4,delta=1e-6,scale=1..5"))
-        assert owner.number("#tour:not([hidden])") == 1
-        owner.open("candidates")
-        owner.wait(".mark")
-        owner.page.locator(".mark").focus()
-        owner.page.keyboard.press("Enter")
-        owner.wait(".card-of h3:focus")
-        published(desk)
-        owner.close()
-        for width, scheme, language in ((1280, "light", "en"), (390, "dark", "en"), (320, "light", "de")):
+        for width, scheme, language in LOOKS[name]:
             check_pages(browser, desk, width, scheme, language)
 
 
 @pytest.mark.slow
-def test_from_sessions_with_users_to_a_signed_bundle(browser: Any, tmp_path: Path) -> None:
+def test_the_same_way_by_keyboard_alone_at_400_percent(browser: Any, tmp_path: Path) -> None:
+    """A window of 1280 pixels that is enlarged four times has 320."""
+    file = odd_file(tmp_path)
     with RunningDesk(tmp_path / "desk") as desk:
-        owner = Chromium(browser, desk)
-        upload(owner, session_file(tmp_path))
+        owner = Keyboard(browser, desk, locale="de", viewport={"width": 320, "height": 256})
+        owner.open("start")
+        owner.fill("#path", str(file))
+        owner.page.keyboard.press("Enter")
+        name_columns(owner)
         owner.wait("#found .big", PATIENCE)
-        walk(owner, Wishes("mbrw", to="contractor"))
-        published(desk)
+        said = owner.text("#found .big")
+        assert "Sterne.csv" in said and "<b>" in said and "150 Menschen" in said
+        walk(owner, WAYS["odd"].wishes)
+        check_published(desk)
         owner.close()
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDesk]:
+    with RunningDesk(tmp_path_factory.mktemp("desk"), SMALL) as running:
+        running.until_idle()
+        yield running
+
+
+def test_a_closed_tab_loses_nothing_and_what_was_cancelled_runs_when_asked(browser: Any, desk: RunningDesk) -> None:
+    specs = ["pseudonymise", "random-ratings"]
+    desk.choose(candidates={"specs": specs, "measures": ["linkage"]})
+    tab = Chromium(browser, desk)
+    tab.open("candidates")
+    tab.click("#run")
+    tab.wait(".candidates .job.running")
+    tab.close()
+    desk.until(lambda s: states(s) == ["done", "done"])
+    tab = Chromium(browser, desk)
+    tab.open("candidates")
+    tab.wait(".candidates .job.done:nth-child(2)")
+    assert tab.number(".candidates .job.done") == 2
+    desk.choose(candidates={"measures": []})  # all of them: that takes a while
+    tab.wait("#run:not(:disabled)")
+    tab.click("#run")
+    tab.wait(".candidates .job.running")
+    tab.click("#stop")
+    tab.wait(".candidates .job.cancelled:nth-child(2)")
+    assert set(states(desk.state())) == {"cancelled"}
+    tab.click("#run")
+    tab.wait(".candidates .job.running")
+    tab.click("#stop")
+    tab.wait(".candidates .job.cancelled:nth-child(2)")
+    tab.close()
+
+
+def test_what_is_wrong_stands_at_its_field(browser: Any, desk: RunningDesk, tmp_path: Path) -> None:
+    (tmp_path / "<i>cat.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    owner = Chromium(browser, desk)
+    owner.open("start")
+    for path, line in (("/nowhere/<b>x.csv", "<b>x.csv: there is no such file"), (str(tmp_path), "is a folder")):
+        owner.fill("#path", path)
+        owner.click("form.path button")
+        owner.page.locator("form.path #problem").filter(has_text=line).wait_for()
+        assert owner.number("#path[aria-invalid][aria-describedby='problem']:focus") == 1
+    try:
+        owner.give("#file", tmp_path / "<i>cat.png")
+        owner.page.locator(".job.failed .line").filter(has_text="unknown format 'png'").wait_for()
+        assert owner.number("main i, main p b b") == 0
+        owner.close()
+    finally:
+        desk.choose(data={"source": SMALL})
 
 
 EVIL = """<!doctype html><title>another page</title><body><script type="module">
@@ -212,18 +185,17 @@ def other_origin(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def test_a_page_of_another_origin_reads_and_drives_nothing(
-    browser: Any, tmp_path: Path, other_origin: tuple[Path, str]
+    browser: Any, desk: RunningDesk, other_origin: tuple[Path, str]
 ) -> None:
     """It runs in the same browser as the desk, whose cookie goes with every request of the same site."""
     place, origin = other_origin
-    with RunningDesk(tmp_path / "desk", "sample:films?users=50,items=20") as desk:
-        owner = Chromium(browser, desk)
-        owner.open("start")
-        (place / "index.html").write_text(EVIL.replace("BASE", desk.base), encoding="utf-8")
-        evil = owner.context.new_page()
-        evil.goto(origin)
-        evil.locator("body[data-tried]").wait_for(state="attached")
-        tried = json.loads(evil.locator("body").get_attribute("data-tried"))
-        assert set(tried.values()) == {"refused"}, tried
-        assert {job["kind"] for job in desk.state()["work"]} <= {"overview"}
-        owner.context.close()
+    owner = Chromium(browser, desk)
+    owner.open("start")
+    (place / "index.html").write_text(EVIL.replace("BASE", desk.base), encoding="utf-8")
+    evil = owner.context.new_page()
+    evil.goto(origin)
+    evil.locator("body[data-tried]").wait_for(state="attached")
+    tried = json.loads(evil.locator("body").get_attribute("data-tried"))
+    assert set(tried.values()) == {"refused"}, tried
+    assert not any(job["kind"].startswith("exposure") for job in desk.state()["work"])
+    owner.context.close()

@@ -1,8 +1,10 @@
-"""The server of the desk, as a process of its own: who is let in, what is refused where, kills, publishing."""
+"""The server of the desk, as a process of its own: who is let in, what is refused where, publishing."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -14,9 +16,10 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 import httpx2 as httpx
-from desks import RunningDesk, states
+from desks import RunningDesk
 
 from recveil.desk.project.standing import STEPS
+from recveil.desk.verification import verify_bundle
 
 SMALL = "sample:films?users=200,items=60"
 OFFICER = {"name": "Jane Roe", "role": "data protection officer", "decision": "approved", "until": "2099-12-31"}
@@ -196,28 +199,7 @@ def test_pages_are_told_of_changes(desk: RunningDesk) -> None:
         assert json.loads(told.removeprefix("data: "))["choices"]["recipient"]["purpose"] == "told to all"
 
 
-# --- kills, publishing, the same from the command line -----------------------------------------------------------
-
-
-def test_a_killed_server_loses_nothing_and_the_next_goes_on(tmp_path: Path) -> None:
-    folder = tmp_path / "desk"
-    specs = ["pseudonymise", "random-ratings", "microaggregation:k=3"]
-    desk = RunningDesk(folder, SMALL)
-    try:
-        desk.until_idle()
-        desk.choose(candidates={"specs": specs, "measures": ["linkage", "reconstruction"]})
-        desk.work("candidates")
-        desk.until(lambda s: "running" in states(s) and "done" in states(s))
-        (done,) = [w["id"] for w in desk.state()["work"] if w["kind"] == "candidate" and w["state"] == "done"][:1]
-        before = (folder / "results" / f"{done}.json").stat().st_mtime_ns
-    finally:
-        desk.kill()
-    with RunningDesk(folder) as again:
-        found = again.until(lambda s: states(s) == ["done"] * 3)
-        assert (folder / "results" / f"{done}.json").stat().st_mtime_ns == before
-        assert found["choices"]["candidates"]["specs"] == specs
-        shown = again.get("/api/candidates")
-        assert {entry["spec"].partition(":")[0] for entry in shown["entries"]} == {s.partition(":")[0] for s in specs}
+# --- publishing, the same from the command line -----------------------------------------------------------
 
 
 def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
@@ -256,6 +238,24 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
     for key in (desk.folder / "keys").iterdir():
         assert key.stat().st_mode & 0o077 == 0
     assert desk.state()["steps"]["publish"]["state"] == "done"
+
+
+def test_the_commands_of_the_screens_are_taken_as_they_stand(desk: RunningDesk, recveil: Callable[..., Any]) -> None:
+    """Of a folder of its own: with the keys of the desk, and nothing of what it made."""
+    shutil.copytree(desk.folder / "keys", "keys")
+    Path("private").mkdir()
+    Path("bundles").mkdir()
+    shown = desk.choose(candidates={"measures": ["linkage"]})["commands"]
+    assert list(shown) == list(STEPS)
+    needs = {"recipient": "decide"}  # a screen whose command wants what a later one makes
+    for slug in sorted(STEPS, key=lambda slug: STEPS.index(needs.get(slug, slug))):
+        for line in shown[slug]:
+            program, *words = shlex.split(line)
+            assert program == "recveil"
+            if words[0] != "run":  # the whole way, which another test takes
+                recveil(*words)
+    said = {claim.kind for claim in verify_bundle(next(Path("bundles").glob("bundle-*[!r]"))).claims.claims}
+    assert said == {"released", "approved"}
 
 
 def test_the_command_line_makes_the_same_bundle_byte_for_byte(desk: RunningDesk, recveil: Callable[..., Any]) -> None:

@@ -18,8 +18,8 @@ from recveil.measurement import Measurement
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.samples import sample
-from recveil.tuning import lift_bound
-from recveil.tuning.lift_bound import lift_limit, tune_lift
+from recveil.tuning import usefulness
+from recveil.tuning.usefulness import Bound, tune_usefulness, usefulness_bound
 
 BOUND = "--keep", "lift>=0.6"
 
@@ -41,28 +41,59 @@ def curve(monkeypatch: pytest.MonkeyPatch) -> None:
         value = subject.epsilon / (subject.epsilon + 1)
         return Measurement("lift", value, value - 0.02, value + 0.02, 100)
 
-    monkeypatch.setattr(lift_bound, "release", made)
-    monkeypatch.setattr(lift_bound, "_lift", lift)
+    monkeypatch.setattr(usefulness, "release", made)
+    monkeypatch.setitem(usefulness.MEASURES, "lift", lift)
     monkeypatch.setattr("recveil.desk.design.Split.trial", lambda self, made: made)  # noqa: ARG005
 
 
 @pytest.mark.usefixtures("curve")
 def test_the_strongest_value_that_keeps_the_lift_is_found() -> None:
-    found = tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.7, None, quiet)
+    found = tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.7), None, quiet)
     epsilon = parse(found.spec).epsilon  # type: ignore[attr-defined]
     assert 2 < epsilon <= 4 and epsilon / (epsilon + 1) - 0.02 >= 0.7  # exactly: .72 / .28 = 2.57
     assert any("refused" in line for line in found.lines)  # epsilon .25: a refusal is an answer
     assert f"epsilon {epsilon:g} keeps" in found.lines[-1] and "it would be" in found.lines[-1]
     assert found.found["bound"] == "lift>=0.7" and len(found.found["curve"]) == 7
     with pytest.raises(RecveilError, match=r"up to 8 keeps a lift of 0\.95: the best is 0\.889"):
-        tune_lift(sample("films?users=60"), "dp-streams:delta=1e-6", 0.95, None, quiet)
+        tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.95), None, quiet)
+
+
+@pytest.mark.usefixtures("curve")
+def test_a_skill_that_a_persons_own_mean_has_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def skill(subject: Any, seed: int) -> Measurement:  # noqa: ARG001
+        value = subject.epsilon / (subject.epsilon + 1)
+        return Measurement("rating skill", value, value - 0.02, value + 0.02, 100, chance=0.4)
+
+    monkeypatch.setitem(usefulness.MEASURES, "skill", skill)
+    asked = sample("films?users=60"), "dp-ratings:delta=1e-6,scale=1..5"
+    found = tune_usefulness(*asked, Bound("skill", 0.7), None, quiet)
+    assert found.found["bound"] == "skill>=0.7" and "skill" in found.found["curve"][-1]
+    assert "of the skill; at 2.4 it would be 71%; a person's own mean, without any release, has 40%" in found.lines[-1]
+    with pytest.raises(RecveilError, match=r"skill>=0\.35 asks for no release at all.* skill of 0\.40; ask for more"):
+        tune_usefulness(*asked, Bound("skill", 0.35), None, quiet)
+
+
+def test_rating_skill_is_tuned_on_a_sample(recveil: Callable[..., Any]) -> None:
+    asked = "tune", "sample:films?users=1500,items=80", "--with", "microaggregation", "--seed", 1
+    found = recveil(*asked, "--keep", "skill>=0.3", json_answer=True)
+    kept = {point["k"]: point["skill"] for point in found["curve"]}
+    k = found["value"]
+    assert kept[k]["low"] >= 0.3 > kept[k]["chance"]
+    assert all(point["low"] < 0.3 for value, point in kept.items() if value > k)
 
 
 @pytest.mark.parametrize(
-    ("text", "limit"), [("lift>=0.7", 0.7), ("lift >= 70%", 0.7), ("hiding>=0.5", None), (None, None)]
+    ("text", "bound"),
+    [
+        ("lift>=0.7", Bound("lift", 0.7)),
+        ("lift >= 70%", Bound("lift", 0.7)),
+        ("skill>=0.8", Bound("skill", 0.8)),
+        ("hiding>=0.5", None),
+        (None, None),
+    ],
 )
-def test_a_lift_to_keep_is_read(text: str | None, limit: float | None) -> None:
-    assert lift_limit(text) == limit
+def test_what_must_still_work_is_read(text: str | None, bound: Bound | None) -> None:
+    assert usefulness_bound(text) == bound
 
 
 @pytest.mark.parametrize("name", [n for n, m in MECHANISMS.items() if m.strength])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,11 +38,9 @@ def desk(
 
     Example: recveil desk ratings.csv --project ratings-desk
     """
-    import uvicorn
-
     from recveil.desk.project.crew import Crew, free_memory
     from recveil.desk.project.folder import open_project, sole_desk
-    from recveil.web.desk.app import create_app
+    from recveil.web.desk.app import DeskServer
     from recveil.web.desk.guard import Keys
     from recveil.web.desk.office import Office
 
@@ -54,17 +53,15 @@ def desk(
         if data:
             _take(opened, data)
             office.start("overview")
-        serving = uvicorn.Config(
-            create_app(office, keys), log_level="warning", access_log=False, ws="none", server_header=False,
-            timeout_graceful_shutdown=2,
-        )  # fmt: skip
+        server = DeskServer(office, keys)
         listening.listen(128)
         shown = {"url": keys.address, "project": str(opened.folder)}
         answer(shown, [f"open {keys.address}   (Ctrl-C stops; the address works once)"], as_json)
         sys.stdout.flush()
         if not no_browser:
             _open(keys.address)
-        uvicorn.Server(serving).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how a desk ends
+            server.run(sockets=[listening])
         say(f"everything is in {opened.folder}; recveil desk --project {project} goes on")
 
 

@@ -16,7 +16,8 @@ def tune(
     data: Data,
     with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="A mechanism that can be tuned, such as mask.")],
     keep: Annotated[
-        str | None, typer.Option(metavar="BOUND", help="Such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1.")
+        str | None,
+        typer.Option(metavar="BOUND", help="Such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1."),
     ] = None,
     people: Annotated[
         int | None, typer.Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")

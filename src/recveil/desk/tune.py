@@ -24,7 +24,7 @@ from recveil.mechanisms import known_mechanisms
 from recveil.randomness import source
 from recveil.samples import sample
 from recveil.tuning import TUNERS, Tuned
-from recveil.tuning.lift_bound import lift_limit, tune_lift
+from recveil.tuning.usefulness import tune_usefulness, usefulness_bound
 
 WORLDS = {"ratings": "films", "clicks": "sessions", "sessions": "sessions", "tags": "tags"}
 TWIN = "measured on a generated twin: no row of the data was looked at, and nothing was spent"
@@ -38,9 +38,9 @@ class TuneRequest:
     """`people` and `items` declare the size of a generated twin, on which is measured instead of on the data.
 
     `count`: count the people for that twin with noise of this epsilon, which is entered in `ledger` if one is named.
-    `keep`: a bound such as lift>=0.7, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data themselves,
-    although the mechanism makes a promise. `catalogue`: public lists over which is released; a twin has as many items
-    as the list, and its own are then taken to be public.
+    `keep`: a bound such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data
+    themselves, although the mechanism makes a promise. `catalogue`: public lists over which is released; a twin has as
+    many items as the list, and its own are then taken to be public.
     """
 
     data: Input
@@ -66,11 +66,11 @@ class TuneRequest:
 def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     """What was found, with a line on what it was measured on and what that costs."""
     name = request.spec.partition(":")[0]
-    limit = lift_limit(request.keep)
+    bound = usefulness_bound(request.keep)
     able = {*TUNERS, *(n for n, m in known_mechanisms().items() if m.strength)}
     if name not in able:
         raise unknown("mechanism to tune", name, able)
-    if limit is None and name not in TUNERS:
+    if bound is None and name not in TUNERS:
         raise RecveilError(f"{name} is tuned to what must still work: give a bound, such as --keep 'lift>=0.7'")
     rows, where = _measured_on(request, name, progress)
     twin = bool(request.people or request.count)
@@ -79,8 +79,8 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     def show(done: int, of: int) -> None:
         progress.step(f"tune {name}", done, of)
 
-    if limit is not None:
-        found = tune_lift(rows, request.spec, limit, request.seed, show, lists)
+    if bound is not None:
+        found = tune_usefulness(rows, request.spec, bound, request.seed, show, lists)
         return Tuned(found.spec, (*found.lines, where), {**found.found, "measured_on": where}, found.chart)
     rows = rows if lists is None else lists.over(rows)
     return TUNERS[name](rows, request.spec, request.keep, request.seed, show)

@@ -48,7 +48,7 @@ def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None
 
     data: anything that `read` takes.
     mechanism: the spec of one that can be tuned, such as mask or shuffle-nnn.
-    keep: a bound, such as "lift>=0.7", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
+    keep: a bound, such as "lift>=0.7", "skill>=0.8", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
     seed: makes the search repeatable.
     more: people and items, the size of a generated twin to measure on; on_data=True, to measure on the data although
         the mechanism makes a promise; catalogue, as for `release`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
@@ -36,9 +37,9 @@ class Roles:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """The mapping written as "user=uid,item=movie,rating=stars,time=ts,tag=label"."""
+    """The mapping written as "user=uid,item=movie,rating=stars"; a name with a comma as 'user=uid,"item=a, b"'."""
     mapping: dict[str, str] = {}
-    for part in text.split(","):
+    for part in next(csv.reader(text.splitlines()), []) or [""]:
         role, equals, column = (piece.strip() for piece in part.partition("="))
         if not (role and equals and column):
             raise RecveilError(f"columns: {part.strip()!r} is not role=column, as in user=uid,item=movie")

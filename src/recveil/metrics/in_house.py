@@ -8,13 +8,13 @@ Unlike `challenge`, a release need not keep who rated what: it may hold other pe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from recveil.data import Floats, Interactions
 from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.metrics.ratings import join, rmse
+from recveil.metrics.remembering import remembered
 from recveil.recommenders.plain_raters import EIGHT
 from recveil.recommenders.rater import Rater, feasible, rated
 
@@ -71,7 +71,7 @@ def over_splits(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, max(mean - half, -1.0), min(mean + half, 1.0)
 
 
-@lru_cache(maxsize=64)
+@remembered
 def inside(raters: tuple[Rater, ...], data: Interactions, number: int) -> Floats:
     """The RMSE of each rater, trained and tested in the split of this number. Remembered: the data are judged once."""
     train, query, result = halves(data, number)

@@ -9,7 +9,6 @@ Skill flatters: a person's own mean needs no release at all, and has a skill too
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap
 from recveil.measurement import LeftOutError, Measurement, Trial
 from recveil.metrics.ratings import rated_people, rmse
+from recveil.metrics.remembering import remembered
 from recveil.recommenders.likeness import ItemLikeness
 from recveil.recommenders.plain_raters import Biases, Factors, ResidualEase, SlopeOne
 from recveil.recommenders.rater import feasible, rated
@@ -60,7 +60,7 @@ def skill(trial: Trial, rng: np.random.Generator, raters: Sequence[object] = FOL
     ]
 
 
-@lru_cache(maxsize=16)
+@remembered
 def folded(
     raters: tuple[object, ...], data: Interactions, query: Interactions, result: Interactions
 ) -> dict[str, Floats]:

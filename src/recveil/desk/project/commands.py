@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Mapping
 from shlex import quote
 
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.jobs import Desk
-from recveil.desk.project.plan import FILE
+from recveil.desk.project.plan import FILE, keeps_ids
+from recveil.desk.project.solving import bound
 
 
 def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
@@ -15,7 +19,8 @@ def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list
     if not choices.data.source:
         return {"start": ["recveil inspect DATA"]}
     data = _data(desk, choices)
-    place = f"bundles/{bundle or 'BUNDLE'}"
+    name = bundle or "BUNDLE"
+    place = f"bundles/{name}"
     ledger = choices.release.ledger
     return {
         "start": [f"recveil inspect {data}"],
@@ -24,10 +29,10 @@ def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list
         "recipient": [f"recveil decide {place} --recipient {quote(choices.recipient.name or 'public')}"],
         "use": _tune(choices, data),
         "candidates": _compare(choices, data),
-        "red-team": [_release(choices, data, place), _measure(choices, data, place, bundle)],
+        "red-team": [_release(choices, data, name), _measure(choices, data, name)],
         "decide": [_decide(choices, place)],
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
-        "watch": [f"recveil ledger show {quote(ledger)}"] if ledger else [],
+        "watch": [f"recveil ledger show --ledger {quote(ledger)}"] if ledger else [],
     }
 
 
@@ -35,20 +40,26 @@ def _data(desk: Desk, choices: Choices) -> str:
     data = choices.data
     parts = [quote(data.source if data.source.startswith("sample:") else str(desk.project.path(data.source)))]
     if data.columns:
-        parts.append("--columns " + quote(",".join(f"{role}={name}" for role, name in data.columns.items())))
+        parts.append("--columns " + quote(_line(data.columns)))
     if data.types:
-        parts.append("--types " + quote(",".join(f"{role}={name}" for role, name in data.types.items())))
+        parts.append("--types " + quote(_line(data.types)))
     return " ".join(parts)
+
+
+def _line(mapping: Mapping[str, str]) -> str:
+    """user=uid,item=movie; with quotes around a part whose name has a comma."""
+    made = io.StringIO()
+    csv.writer(made, lineterminator="").writerow(f"{role}={name}" for role, name in mapping.items())
+    return made.getvalue()
 
 
 def _tune(choices: Choices, data: str) -> list[str]:
     use = choices.use
-    if not use.what or use.what == "ratings":
+    if not use.what:
         return []
-    bound = f"{'agreement' if use.what == 'algorithms' else 'lift'}>={use.keep:g}"
     size = f" --people {use.people}" if use.on == "twin" and use.people else ""
     size += f" --items {use.items}" if size and use.items else ""
-    return [f"recveil tune {data} --with MECHANISM --keep '{bound}'{size}{' --on-data' * (use.on == 'data')}"]
+    return [f"recveil tune {data} --with MECHANISM --keep '{bound(choices)}'{size}{' --on-data' * (use.on == 'data')}"]
 
 
 def _compare(choices: Choices, data: str) -> list[str]:
@@ -62,11 +73,13 @@ def _compare(choices: Choices, data: str) -> list[str]:
     return [" ".join([f"recveil compare {data}", *with_, *how, "-o report.html"])] if with_ else []
 
 
-def _release(choices: Choices, data: str, place: str) -> str:
+def _release(choices: Choices, data: str, name: str) -> str:
     wishes, spec = choices.release, choices.candidates.chosen
-    parts = [f"recveil release {data} --with {quote(spec.removeprefix(FILE) or 'MECHANISM')} -o {place}"]
+    parts = [f"recveil release {data} --with {quote(spec.removeprefix(FILE) or 'MECHANISM')} -o bundles/{name}"]
     if wishes.holdout:
-        parts.append(f"--holdout {wishes.holdout:g} --holdout-file private/held.parquet")
+        parts.append(f"--holdout {wishes.holdout:g} --holdout-file private/{name}-held.parquet")
+    if keeps_ids(spec):
+        parts.append(f"--keep-map private/{name}-map.csv")
     for option, value in (("format", wishes.format), ("time", wishes.time), ("licence", wishes.licence)):
         if value and value not in ("parquet", "auto"):
             parts.append(f"--{option} {quote(value)}")
@@ -78,11 +91,13 @@ def _release(choices: Choices, data: str, place: str) -> str:
     return " ".join(parts + [f"--seed {wishes.seed}"] * (wishes.seed >= 0))
 
 
-def _measure(choices: Choices, data: str, place: str, bundle: str | None) -> str:
+def _measure(choices: Choices, data: str, name: str) -> str:
     how = choices.red_team
-    parts = [f"recveil measure {data} {place}"]
+    parts = [f"recveil measure {data} bundles/{name}"]
     if choices.release.holdout:
-        parts.append(f"--holdout private/{bundle or 'BUNDLE'}-held.parquet")
+        parts.append(f"--holdout private/{name}-held.parquet")
+    if keeps_ids(choices.candidates.chosen):
+        parts.append(f"--map private/{name}-map.csv")
     parts.append(f"--known {how.known} --items {how.items}")
     parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
     parts += [f"--only {','.join(how.measures)}"] * bool(how.measures)

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from recveil.desk.bundle import MANIFEST
 from recveil.desk.inputs import SAMPLE, Input
 from recveil.desk.project.choices import ChoiceError, Choices, Data, from_toml, to_toml
 from recveil.errors import RecveilError
@@ -44,7 +45,7 @@ class Project:
         except FileNotFoundError:
             raise ChoiceError(None, f"{self.file}: there is no such file; recveil desk makes one") from None
         except (OSError, UnicodeDecodeError) as why:
-            raise ChoiceError(None, f"{self.file} cannot be read: {getattr(why, 'strerror', None) or why}") from None
+            raise ChoiceError(None, f"{self.file} cannot be read: {_reason(why)}") from None
 
     def read(self) -> tuple[Choices, str]:
         """The choices and their version."""
@@ -102,13 +103,17 @@ class Project:
         """How desk.toml names a source: a sample, a path inside the folder, or an absolute one."""
         if source.startswith(SAMPLE):
             return source
-        path = Path(source).expanduser()
-        for one in (self.folder / path, (base or Path.cwd()) / path):
-            if one.exists():
-                path = one.resolve()
-                break
-        else:
+        if not source.strip():
+            raise ChoiceError("data.source", "name a file by its path, or a sample such as sample:films")
+        try:
+            given = Path(source).expanduser()
+            places = (self.folder / given, (base or Path.cwd()) / given)
+            path = next((one.resolve() for one in places if one.exists()), None)
+        except (OSError, RuntimeError) as why:  # a folder that is closed to us, a home that nobody has
+            raise ChoiceError("data.source", f"{source} cannot be read: {_reason(why)}") from None
+        if path is None:
             raise ChoiceError("data.source", f"{source}: there is no such file")
+        check_readable(source, path)
         inside = self.folder.resolve()
         return str(path.relative_to(inside)) if path.is_relative_to(inside) else str(path)
 
@@ -120,10 +125,23 @@ class Project:
         try:
             found = path.stat()
         except OSError as why:
-            raise ChoiceError("data.source", f"{path} cannot be read: {why.strerror or why}") from None
+            raise ChoiceError("data.source", f"{path} cannot be read: {_reason(why)}") from None
         if path.is_dir():
             return [str(path), *sorted(str(p) for p in path.rglob("*"))]
         return [str(path), found.st_size, found.st_mtime_ns]
+
+
+def check_readable(source: str, path: Path) -> None:
+    """Raise where a source is no file that can be read; a bundle is a folder that can."""
+    folder = path.is_dir()
+    if not os.access(path, os.R_OK | (os.X_OK if folder else 0)):
+        raise ChoiceError("data.source", f"{source} cannot be read: no permission; choose another file")
+    if not path.is_file() and not (folder and (path / MANIFEST).exists()):
+        raise ChoiceError("data.source", f"{source} is {'a folder, not' if folder else 'not'} a file; name a file")
+
+
+def _reason(why: Exception) -> str:
+    return getattr(why, "strerror", None) or str(why)
 
 
 def check_version(given: str | None, present: str) -> None:

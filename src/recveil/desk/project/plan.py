@@ -12,6 +12,7 @@ from recveil.desk.project.jobs import DONE, Desk, Job, job
 from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
+from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse, text
 
 KINDS = ("overview", "exposure", "solve", "candidates", "bundle", "red-team", "publish")
@@ -121,6 +122,15 @@ def spelt(spec: str) -> str:
         return text(parse(spec))
     except RecveilError as why:
         raise ChoiceError("candidates.specs", str(why)) from None
+
+
+def keeps_ids(spec: str) -> bool:
+    """Whether a release has a record for each person, so that there is a map from her id to it."""
+    try:
+        mechanism = parse(spec)
+    except RecveilError:
+        return False
+    return not isinstance(mechanism, Synthesis) or mechanism.knows_users
 
 
 def chosen_job(desk: Desk, choices: Choices) -> str | None:

@@ -25,8 +25,8 @@ from recveil.desk.project.bundles import bundle_place, decided, published_place,
 from recveil.desk.project.choices import ChoiceError, Choices, known_levels
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job
+from recveil.desk.project.plan import keeps_ids
 from recveil.desk.publish import ReleaseRequest, run_release
-from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse
 
 
@@ -46,19 +46,17 @@ def _release_request(project: Project, choices: Choices, name: str) -> ReleaseRe
         raise ChoiceError(
             "candidates.chosen", "a file of another tool is compared, not released: recveil cannot say how it was made"
         )
-    mechanism = parse(spec)
-    keeps = not isinstance(mechanism, Synthesis) or mechanism.knows_users
     private = project.room("private")
     return ReleaseRequest(
         project.input(choices.data),
-        mechanism,
+        parse(spec),
         str(bundle_place(project, name)),
         format=wishes.format,
         time=wishes.time,
         holdout=wishes.holdout,
         holdout_file=str(private / f"{name}-held.parquet") if wishes.holdout else None,
         catalogue=str(project.path(wishes.catalogue)) if wishes.catalogue else None,
-        keep_map=str(private / f"{name}-map.csv") if keeps else None,
+        keep_map=str(private / f"{name}-map.csv") if keeps_ids(spec) else None,
         ledger=str(project.path(wishes.ledger)) if wishes.ledger else None,
         outside_budget=wishes.outside_budget,
         licence=licence(wishes.licence) if wishes.licence else None,

@@ -7,24 +7,25 @@ from typing import Any
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.mechanisms import known_mechanisms
 
+BOUNDS = {"recommend": "lift", "tags": "lift", "ratings": "skill", "algorithms": "agreement"}
+# Of a bound that is not for every mechanism with a strength: those that keep what it is about.
+ABLE = {"skill": ("dp-ratings", "microaggregation"), "agreement": ("shuffle-nnn",)}
+
 
 def bound(choices: Choices) -> str:
     """What must still work, as recveil tune takes it."""
-    what = {"recommend": "lift", "tags": "lift", "algorithms": "agreement"}.get(choices.use.what)
-    if what is None:
-        raise ChoiceError(
-            "use.what", "how well ratings are predicted cannot be solved for; look at the candidates' figures"
-        )
-    return f"{what}>={choices.use.keep:g}"
+    if not choices.use.what:
+        raise ChoiceError("use.what", "choose what must still work")
+    return f"{BOUNDS[choices.use.what]}>={choices.use.keep:g}"
 
 
 def solvable(choices: Choices, overview: dict[str, Any]) -> list[str]:
     """Specs of the mechanisms whose strength can be solved for on these data, without that strength."""
     found = []
-    agreement = bound(choices).startswith("agreement")
+    able = ABLE.get(BOUNDS[choices.use.what])
     for advice in overview["fitting"]:
         mechanism = known_mechanisms()[advice["mechanism"]]
-        if not advice["fits"] or (mechanism.name != "shuffle-nnn" if agreement else mechanism.strength is None):
+        if not advice["fits"] or (mechanism.name not in able if able else mechanism.strength is None):
             continue
         name, _, parameters = str(advice["spec"]).partition(":")
         tuned = "" if mechanism.strength is None else mechanism.strength[0]

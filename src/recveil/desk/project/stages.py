@@ -141,10 +141,10 @@ def _uses(rows: Interactions) -> list[dict[str, Any]]:
     rated, tagged = rows.rating is not None, rows.tag is not None
     no_ratings, no_tags = "" if rated else "there are no ratings", "" if tagged else "there are no tags"
     return [
-        {"what": "recommend", "possible": not tagged, "solvable": not tagged, "why": "these are tags" * tagged},
-        {"what": "ratings", "possible": rated, "solvable": False, "why": no_ratings},
-        {"what": "algorithms", "possible": rated, "solvable": rated, "why": no_ratings},
-        {"what": "tags", "possible": tagged, "solvable": tagged, "why": no_tags},
+        {"what": "recommend", "possible": not tagged, "why": "these are tags" * tagged},
+        {"what": "ratings", "possible": rated, "why": no_ratings},
+        {"what": "algorithms", "possible": rated, "why": no_ratings},
+        {"what": "tags", "possible": tagged, "why": no_tags},
     ]  # fmt: skip
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
+from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import ip_address
 from time import perf_counter
 from typing import Any
 
 from fastapi import HTTPException
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recveil.web.advisor.identity import digest, not_admin
@@ -35,6 +37,28 @@ SEARCH = 10  # reads that a search counts for: it looks through all titles
 LIMITED = (*PUBLIC[1:], "/history/offline")
 
 
+Pairs = tuple[tuple[bytes, bytes], ...]
+
+
+def _pairs(headers: dict[str, str]) -> Pairs:
+    return tuple((name.lower().encode(), value.encode()) for name, value in headers.items())
+
+
+OURS = {  # by whether anyone may read the answer, from any page; in the bytes that are sent, as every answer has them
+    False: _pairs({**HEADERS, "Cross-Origin-Resource-Policy": "same-origin"}),
+    True: _pairs({**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}),
+}
+UNLESS_SAID = {False: (b"cache-control", b"no-store"), True: (b"cache-control", b"no-cache")}
+NAMES = {public: frozenset(name for name, _ in pairs) for public, pairs in OURS.items()}
+
+
+def _with_ours(headers: Iterable[tuple[bytes, bytes]], public: bool) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with ours, which win."""
+    kept = [pair for pair in headers if pair[0] not in NAMES[public]]
+    said = any(name == b"cache-control" for name, _ in kept)
+    return [*kept, *OURS[public], *(() if said else (UNLESS_SAID[public],))]
+
+
 class Guard:
     """ASGI middleware of one studio."""
 
@@ -55,12 +79,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers["Cross-Origin-Resource-Policy"] = "cross-origin" if public else "same-origin"
-                if public:
-                    headers["Access-Control-Allow-Origin"] = "*"
-                headers.setdefault("Cache-Control", "no-cache" if public else "no-store")
+                message = {**message, "headers": _with_ours(message["headers"], public)}
             elif scope["method"] == "HEAD":
                 message = {**message, "body": b""}
             await send(message)
@@ -107,11 +126,16 @@ class Guard:
             name = name.partition(":")[0]
         if name == "localhost" or name in self.studio.settings.sites:
             return True
-        try:
-            ip_address(name)
-        except ValueError:
-            return False
-        return True
+        return _is_address(name)
+
+
+@lru_cache(maxsize=1000)
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def network_of(scope: Scope) -> str:

@@ -64,7 +64,7 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
 
 def cookie_of(request: Request) -> str | None:
     """The token of a browser; over https only the name that no other host can set counts."""
-    return request.cookies.get(SECURE if request.url.scheme == "https" else COOKIE)
+    return request.cookies.get(SECURE if request.scope["scheme"] == "https" else COOKIE)
 
 
 def same_site(request: Request) -> None:
@@ -77,7 +77,7 @@ def same_site(request: Request) -> None:
 def own_origin(request: Request) -> None:
     """Refuse what a page of another site asks; browsers name their page whenever something may change."""
     origin = request.headers.get("origin")
-    if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
+    if origin is not None and origin != f"{request.scope['scheme']}://{request.headers.get('host', '')}":
         raise Problem(403, "this request comes from another site")
 
 
@@ -100,11 +100,11 @@ def clear_cookie(request: Request, response: Response) -> None:
 
 
 def _name(request: Request) -> str:
-    return SECURE if request.url.scheme == "https" else COOKIE
+    return SECURE if request.scope["scheme"] == "https" else COOKIE
 
 
 def _attributes(request: Request) -> dict[str, Any]:
-    return {"path": "/", "httponly": True, "samesite": "strict", "secure": request.url.scheme == "https"}
+    return {"path": "/", "httponly": True, "samesite": "strict", "secure": request.scope["scheme"] == "https"}
 
 
 Known = Annotated[Caller, Depends(caller)]

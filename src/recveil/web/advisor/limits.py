@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Hashable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 
@@ -18,6 +19,7 @@ REMEMBERED = 10_000
 PREFIX = 64  # bits of an IPv6 address that name whoever pays for it; the rest is theirs to choose
 
 
+@lru_cache(maxsize=REMEMBERED)
 def network(address: str) -> str:
     """Who an address belongs to: itself for IPv4, the /64 around it for IPv6."""
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from itertools import accumulate
 from threading import Lock
 
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
@@ -16,15 +18,14 @@ class Metrics:
         self.worker = worker  # its number where there are several; each is asked about itself
         self._lock = Lock()
         self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._within: Counter[float] = Counter()
+        self._within = [0] * (len(BOUNDS) + 1)  # how many took longer than one bound and no longer than the next
         self._seconds, self._count = 0.0, 0
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         with self._lock:
             self._requests[method if method in METHODS else "other", route, status] += 1
             self._seconds, self._count = self._seconds + seconds, self._count + 1
-            for bound in BOUNDS:
-                self._within[bound] += seconds <= bound
+            self._within[bisect_left(BOUNDS, seconds)] += 1
 
     def text(self, gauges: dict[str, float]) -> str:
         """In Prometheus' text format, with some numbers that are true at this moment."""
@@ -37,7 +38,8 @@ class Metrics:
             ]
             lines += ["# TYPE recveil_request_seconds histogram"]
             lines += [
-                f'recveil_request_seconds_bucket{{{own},le="{bound:g}"}} {self._within[bound]}' for bound in BOUNDS
+                f'recveil_request_seconds_bucket{{{own},le="{bound:g}"}} {n}'
+                for bound, n in zip(BOUNDS, accumulate(self._within), strict=False)
             ]
             lines += [
                 f'recveil_request_seconds_bucket{{{own},le="+Inf"}} {self._count}',

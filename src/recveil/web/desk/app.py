@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from socket import socket
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -23,6 +26,24 @@ from recveil.web.messages import FILES, LANGUAGES, chosen, speaker
 NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
 
 
+class DeskServer(uvicorn.Server):
+    """Ends what it tells its open pages before it waits for them, and is silent about what it breaks off."""
+
+    def __init__(self, office: Office, keys: Keys) -> None:
+        self.office = office
+        app = create_app(office, keys)
+        super().__init__(
+            uvicorn.Config(
+                app, log_level="warning", access_log=False, ws="none", server_header=False, timeout_graceful_shutdown=2
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        await self.office.close()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await super().shutdown(sockets)
+
+
 def create_app(office: Office, keys: Keys) -> FastAPI:
     """The web application of an office."""
 
@@ -30,7 +51,6 @@ def create_app(office: Office, keys: Keys) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         work = asyncio.create_task(office.run())
         yield
-        await office.close()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 

@@ -14,6 +14,7 @@ from recveil.desk.project.choices import ChoiceError
 from recveil.desk.project.folder import StaleError
 from recveil.desk.project.views import NotThereError
 from recveil.errors import RecveilError, not_installed
+from recveil.web.desk.uploads import NoSpaceError, TooLargeError
 
 FULL = "No space left on device"
 
@@ -29,7 +30,9 @@ def status_of(error: RecveilError) -> int:
         return 404
     if isinstance(error, StaleError):
         return 409
-    return 507 if FULL in str(error) else 422
+    if isinstance(error, TooLargeError):
+        return 413
+    return 507 if isinstance(error, NoSpaceError) or FULL in str(error) else 422
 
 
 def install(app: FastAPI) -> None:

@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM, LETTER] = [54, 14, 46, 7.8];
+const [LEFT, TOP, BOTTOM, LETTER, NARROW] = [54, 14, 46, 7.8, 480];
 
 /**
  * lines: [{name, key, colour, dashed, points: [{known, value, low, high}]}]. What lies between low and high is shaded
@@ -19,11 +19,24 @@ export function curve(lines, { says, items, marked = null }) {
     [say("curve.known"), ...shown.map((l) => l.name)],
     known.map((k) => [String(k), ...shown.map((l) => cell(at(l, k)))]),
   );
-  return figure((width) => drawn(shown, known, width, { says, items, marked }), null, table);
+  const draw = (width) => make("div", {}, drawn(shown, known, width, { says, items, marked }), legend(shown, width));
+  return figure(draw, null, table);
+}
+
+/** The names of the lines, where the picture has no room for them. */
+function legend(lines, width) {
+  const sample = (line) =>
+    make(
+      "svg",
+      { class: "picture", viewBox: "0 0 28 10", width: 28, height: 10, "aria-hidden": "true" },
+      make("path", { class: `line ${line.colour}${line.dashed ? " dashed" : ""}`, d: "M1 5L27 5" }),
+    );
+  const entry = (line) => make("li", {}, sample(line), [line.key, line.name].filter(Boolean).join(" "));
+  return width < NARROW && make("ul", { class: "legend" }, ...lines.map(entry));
 }
 
 function drawn(lines, known, width, { says, items, marked }) {
-  const narrow = width < 480;
+  const narrow = width < NARROW;
   const height = narrow ? 250 : 320;
   const right = narrow ? 34 : 16 + LETTER * Math.max(...lines.map((line) => line.name.length));
   const x = (k) => LEFT + ((width - LEFT - right) * known.indexOf(k)) / Math.max(known.length - 1, 1);
@@ -70,7 +83,7 @@ function drawnLine(line, x, y, marked) {
   return [strokes, ...(line.dashed ? [] : dots)];
 }
 
-/** Names at the ends of the lines; on a phone letters or numbers that the list below explains. */
+/** Names at the ends of the lines; on a phone letters, or nothing: the legend below names them. */
 function labels(lines, y, x, height, narrow) {
   const heights = apart(
     lines.map((line) => y(line.points.at(-1).value)),

@@ -124,6 +124,7 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
       make("circle", { class: "ring", cx: px, cy: py, r: 15 }),
       make("circle", { class: "point", cx: px, cy: py, r: 11 }),
       make("text", { "aria-hidden": "true", class: "letter", x: px, y: py + 4.5, "text-anchor": "middle" }, p.key),
+      " ", // between the two words that are seen, as in the name that is heard
       !narrow &&
         make(
           "text",

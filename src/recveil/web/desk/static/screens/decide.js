@@ -68,7 +68,7 @@ function form() {
     name: input("name", { autocomplete: "name", maxlength: 200 }),
     role: input("role", { autocomplete: "organization-title", maxlength: 200 }),
     conditions: input("conditions", {}),
-    until: input("until", { type: "date" }),
+    until: input("until", { type: "date", max: "9999-12-31" }), // else a year has six digits
     passphrase: input("passphrase", { type: "password", autocomplete: "off" }),
   };
   const fields = ["name", "role", "conditions", "until"].map((key) =>

@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
 import { odds } from "../odds.js";
 import { action, cards, field, jobList, part, refill, told } from "../pieces.js";
-import { strengths, tries } from "../strengths.js";
+import { kept, strengths, tries } from "../strengths.js";
 import { parameterOf, shortSpec } from "../specs.js";
 import { busy, change, choices, onResult, watch, work } from "../state.js";
 import { engine, known, percent, say } from "../words.js";
@@ -23,13 +23,10 @@ export function show(root) {
     make("p", { class: "row" }, solve),
     make("p", { class: "small" }, say("use.solve.hint")),
   );
-  const unsolved = make("p", { class: "banner", role: "note", hidden: true }, say("use.unsolvable"));
   let overview = null;
-  root.append(wishes, offer, unsolved, working, solved);
+  root.append(wishes, offer, working, solved);
   const paint = () => {
-    const wish = overview?.uses.find((one) => one.what === choices().use.what);
-    offer.hidden = !wish?.solvable;
-    unsolved.hidden = !wish || wish.solvable;
+    offer.hidden = !overview?.uses.find((one) => one.what === choices().use.what)?.possible;
     solve.disabled = busy("solve").length > 0;
     jobList(working, busy("solve"), (one) =>
       say("use.solving", { what: known(`mechanism.${one.title}`, one.title).text }),
@@ -134,25 +131,26 @@ function answers(found) {
 }
 
 /** Whether the tries are values of one parameter with what each keeps. */
-const drawable = (one) => Boolean(one.parameter && one.curve?.some((point) => point.lift));
+const drawable = (one) => Boolean(one.value != null && one.curve?.some(kept));
 
 /** "With epsilon 2.6, 70% is kept; with stronger protection (1) it would be 58%." */
 function inWords(one) {
   if (!drawable(one)) return one.words;
-  const held = tries(one).filter((point) => point.lift);
-  const value = parameterOf(one.spec, one.parameter);
+  const held = tries(one).filter(kept);
+  const { value } = one;
   const at = held.findIndex((point) => point.at === value);
-  if (at < 0) return one.words;
-  const keeps = say("use.keeps", {
-    parameter: one.parameter,
-    value: String(value),
-    share: percent(held[at].lift.value),
-  });
+  const found = kept(held[at]);
+  const keeps = [
+    say("use.keeps", { parameter: one.parameter, value: String(value), share: percent(found.value) }),
+    held[at].skill?.chance == null ? "" : say("use.own_mean", { share: percent(found.chance) }),
+  ]
+    .filter(Boolean)
+    .join(" ");
   const [next, first] = [held[at - 1], held.find((point) => point.at === 1)];
   const other = first && first.at !== value ? first : next;
   if (!other) return keeps;
   const than = held.indexOf(other) < at ? "use.stronger" : "use.weaker";
-  return `${keeps} ${say(than, { value: String(other.at), share: percent(other.lift.value) })}`;
+  return `${keeps} ${say(than, { value: String(other.at), share: percent(kept(other).value) })}`;
 }
 
 function answer(one) {

@@ -1,5 +1,6 @@
-"""--keep "lift>=0.7": the strongest protection that still teaches so much of what the data teach beyond popularity.
+"""--keep "lift>=0.7" or "skill>=0.7": the strongest protection that still teaches so much of what the data teach.
 
+Lift is about lists, beyond popularity; skill about ratings, beyond items' averages.
 A mechanism whose strength is one number is tried from its strongest value on; the first that keeps the bound with the
 cautious end of its interval is refined towards the one before it.
 """
@@ -7,7 +8,7 @@ cautious end of its interval is refined towards the one before it.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,33 +22,46 @@ from recveil.measurement import Measurement
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import parse, text
 from recveil.metrics.lift import ALL, lift
+from recveil.metrics.skill import OWN, skill
 from recveil.metrics.tags import tags
 from recveil.recommenders import RANKERS
 from recveil.tuning import Progress, Tuned
 
-FORM = re.compile(r"\s*lift\s*>=\s*([0-9]*\.?[0-9]+)(%?)\s*")
+FORM = re.compile(r"\s*(lift|skill)\s*>=\s*([0-9]*\.?[0-9]+)(%?)\s*")
 REFEREES = ("item-knn", "ease")
 HOLDOUT = 0.2
 REFINED = 2  # bisections between the last value that fails and the first that holds
 
 
-def lift_limit(keep: str | None) -> float | None:
-    """The number in "lift>=0.7" or "lift>=70%"; None where the bound is about something else."""
+@dataclass(frozen=True)
+class Bound:
+    """What must still work, lift or skill, and how much of it."""
+
+    what: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.what}>={self.limit:g}"
+
+
+def usefulness_bound(keep: str | None) -> Bound | None:
+    """The bound in "lift>=0.7" or "skill>=70%"; None where it is about something else."""
     form = FORM.fullmatch(keep or "")
-    return None if form is None else float(form[1]) / (100 if form[2] else 1)
+    return None if form is None else Bound(form[1], float(form[2]) / (100 if form[3] else 1))
 
 
-def tune_lift(
+def tune_usefulness(
     data: Interactions,
     spec: str,
-    limit: float,
+    bound: Bound,
     seed: int | None,
     progress: Progress,
     catalogue: Catalogue | None = None,
 ) -> Tuned:
-    """The spec with the strongest value of its strength that keeps a lift of `limit` on these data."""
+    """The spec with the strongest value of its strength that keeps the bound on these data."""
+    what, limit = bound.what, bound.limit
     if not 0 < limit < 1:
-        raise RecveilError(f"a lift to keep lies between 0 and 1, as in lift>=0.7, not {limit:g}")
+        raise RecveilError(f"a {what} to keep lies between 0 and 1, as in {what}>=0.7, not {limit:g}")
     name, values = _strength(spec)
     first = parse(_with(spec, name, values[0]))
     parts = split(data, HOLDOUT, [seed or 0, 0])
@@ -57,7 +71,7 @@ def tune_lift(
         mechanism = replace(first, **{name: value})
         try:
             made = release(parts.train, mechanism, seed=seed or 0, catalogue=catalogue)
-            found = _lift(parts.trial(made), seed or 0)
+            found = MEASURES[what](parts.trial(made), seed or 0)
         except RecveilError as why:  # a refusal is an answer too: this much protection leaves nothing
             tried[value] = str(why)
             return False
@@ -71,7 +85,9 @@ def tune_lift(
             break
         progress(number + 1, len(values) + REFINED)
     if held is None:
-        raise RecveilError(f"no {name} of {first.name} up to {values[-1]:g} keeps a lift of {limit:g}: {_best(tried)}")
+        raise RecveilError(
+            f"no {name} of {first.name} up to {values[-1]:g} keeps a {what} of {limit:g}: {_best(tried)}"
+        )
     strong, weak = (values[held - 1] if held else values[0]), values[held]
     whole = isinstance(getattr(first, name), int)
     for step in range(REFINED if strong != weak and not whole else 0):
@@ -80,8 +96,9 @@ def tune_lift(
             break
         strong, weak = (strong, middle) if keeps(middle) else (middle, weak)
         progress(len(values) + step + 1, len(values) + REFINED)
+    _check_floor(tried[weak], bound)
     chosen = text(replace(first, **{name: weak}))
-    return Tuned(chosen, tuple(_words(name, tried, weak, limit)), _record(name, tried, limit))
+    return Tuned(chosen, tuple(_words(name, tried, weak, bound)), _record(name, tried, weak, bound))
 
 
 def _strength(spec: str) -> tuple[str, tuple[float, ...]]:
@@ -111,6 +128,24 @@ def _lift(subject: Any, seed: int) -> Measurement:
     return max(found, key=lambda m: m.value)
 
 
+def _skill(subject: Any, seed: int) -> Measurement:
+    """Of the predictor that is best on the real data; a person's own mean, which needs no release, stands beside it."""
+    found = [m for m in skill(subject, np.random.default_rng(seed)) if m.params["referee"] != OWN]
+    return found[0]
+
+
+MEASURES = {"lift": _lift, "skill": _skill}
+
+
+def _check_floor(kept: Measurement | str, bound: Bound) -> None:
+    """A bound that a person's own mean keeps without any release asks nothing of one."""
+    floor = kept.chance if isinstance(kept, Measurement) else None
+    if bound.what == "skill" and floor is not None and floor >= bound.limit:
+        raise RecveilError(
+            f"{bound} asks for no release at all: a person's own mean has a skill of {floor:.2f}; ask for more"
+        )
+
+
 def _best(tried: dict[float, Measurement | str]) -> str:
     measured = [m for m in tried.values() if isinstance(m, Measurement)]
     if not measured:
@@ -119,26 +154,28 @@ def _best(tried: dict[float, Measurement | str]) -> str:
     return f"the best is {best.value:.3f} (from {best.low:.3f} to {best.high:.3f})"
 
 
-def _words(name: str, tried: dict[float, Measurement | str], chosen: float, limit: float) -> list[str]:
+def _words(name: str, tried: dict[float, Measurement | str], chosen: float, bound: Bound) -> list[str]:
     """The curve, and what was found in a sentence: epsilon 2.6 keeps 70%; at 1 it would be 58%."""
-    lines = [f"{name:>8}  {'lift':>22}"]
+    lines = [f"{name:>8}  {bound.what:>22}"]
     for value in sorted(tried):
         m = tried[value]
         cell = f"{m.value:.3f} [{m.low:.3f}, {m.high:.3f}]" if isinstance(m, Measurement) else "refused"
         lines.append(f"{value:>8g}  {cell:>22}")
     at = tried[chosen]
-    says = f"{name} {chosen:g} keeps {at.value:.0%} of the lift" if isinstance(at, Measurement) else ""
+    says = f"{name} {chosen:g} keeps {at.value:.0%} of the {bound.what}" if isinstance(at, Measurement) else ""
     order = list(tried)
-    stronger = [v for v in order if v != chosen and isinstance(m := tried[v], Measurement) and m.low < limit]
+    stronger = [v for v in order if v != chosen and isinstance(m := tried[v], Measurement) and m.low < bound.limit]
     if stronger:
         other = tried[stronger[-1]]
         says += f"; at {stronger[-1]:g} it would be {other.value:.0%}" if isinstance(other, Measurement) else ""
+    if bound.what == "skill" and isinstance(at, Measurement) and at.chance is not None:
+        says += f"; a person's own mean, without any release, has {at.chance:.0%}"
     return [*lines, says]
 
 
-def _record(name: str, tried: dict[float, Measurement | str], limit: float) -> dict[str, Any]:
+def _record(name: str, tried: dict[float, Measurement | str], chosen: float, bound: Bound) -> dict[str, Any]:
     curve = [
-        {name: v, **({"lift": m.record()} if isinstance(m, Measurement) else {"refused": m})}
+        {name: v, **({bound.what: m.record()} if isinstance(m, Measurement) else {"refused": m})}
         for v, m in sorted(tried.items())
     ]
-    return {"bound": f"lift>={limit:g}", "parameter": name, "curve": curve}
+    return {"bound": str(bound), "parameter": name, "value": chosen, "curve": curve}
