@@ -58,8 +58,7 @@ bench: install-dev
 
 # The site, into build/docs/html: warnings are errors, every internal link is followed, tutorials and how-to pages are run.
 docs: .venv-docs/installed
-	$(DOCS) -m making.build
-	$(DOCS) -m making.run_pages
+	$(DOCS) -m making.run_pages & pages=$$!; $(DOCS) -m making.build; built=$$?; wait $$pages && exit $$built
 
 # The built site in a browser, and every notebook.
 test-docs: docs install-dev

@@ -137,14 +137,50 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     ]
 
 
-MEASURED = re.compile(r"(?<![\w.,=/^-])-?\.\d{2,}\b|\b\d+(\.\d+)?%|\[\.?\d[\d.]*, \.?\d")
+MEASURED = re.compile(r"(?<![\w.,=/^-])-?\.\d{2,}\b|\b\d+(\.\d+)?%|\[\.?\d[\d.]*, \.\d|± \.?\d")
+ESTIMATE = re.compile(r"\b\d+(\.\d+)?%|\[-?\.\d+, -?\.\d+\]|± \.\d")  # in proofs other numbers are constants
 COMMAND = re.compile(
-    r"recveil (reproduce|measure|compare|assess|audit|tune)|benchmarks/\w+\.py|tests/\w+\.py|make (atlas|ledger)"
+    r"recveil (?P<asked>reproduce|measure|compare|assess|audit|tune)\b|(?P<file>(benchmarks|tests)/\w+\.py)"
+    r"|make (?P<target>atlas|ledger)"
 )
+QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`|^    .*?$", re.MULTILINE | re.DOTALL)
+WRITTEN = [*sorted(DOCS.rglob("*.md")), PROJECT / "deploy" / "README.md", PROJECT / "examples" / "README.md"]
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (DOCS / "explanation").glob("*.md")))
-def test_measured_numbers_have_their_command_on_the_page(page: str) -> None:
-    text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
-    if MEASURED.search(text):
-        assert COMMAND.search(text), f"{page} has figures, and does not say what measures them"
+def unmeasured(text: str, figure: re.Pattern[str] = MEASURED) -> list[str]:
+    """The sections that have figures and no command that measures them; a script at the page's head measures all."""
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    if any(command["file"] for command in COMMAND.finditer(sections[0])):
+        return []
+    found = [s for s in sections if figure.search(QUOTED.sub("", s)) and not COMMAND.search(s)]
+    return [section.partition("\n")[0] for section in found]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_measured_numbers_have_their_command_beside_them(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert unmeasured(text, ESTIMATE if page.parent.name == "guarantees" else MEASURED) == []
+    for command in COMMAND.finditer(text):
+        if command["file"]:
+            assert (PROJECT / command["file"]).is_file(), f"{page.name} names {command[0]}, which is not there"
+
+
+def test_a_number_without_its_command_is_noticed() -> None:
+    page = "# A\n\n## B\n\nRecall .213 by `benchmarks/mask.py`.\n\n## C\n\n| x |\n| .25 [.21, .29] |\n"
+    assert unmeasured(page) == ["## C"] == unmeasured(page, ESTIMATE)
+    assert unmeasured("# A\n\nReaches 12% of them.\n") == ["# A"]
+    assert unmeasured(f"`benchmarks/mask.py` measures it.\n{page}") == []
+    assert unmeasured("# A\n\n```sh\nrecveil release --with mask:p=.95\n```\n") == []
+
+
+@pytest.mark.parametrize("paper", ["pritop", "shuffle-nnn"])
+def test_tables_about_a_paper_have_the_figures_of_its_ledger(paper: str) -> None:
+    (document,) = (d for d in kept.usable("claims") if d.name == paper)
+    if document.content["not_run"]:
+        pytest.skip("the reproduction was not run whole")
+    known = [float(n) for n in re.findall(r"-?\d*\.\d+", json.dumps(document.content["claims"]))]
+    page = (DOCS / "explanation" / f"{paper.replace('-', '_')}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?<![\w.])-?\.\d{3,}", "".join(ROWS.findall(page)))
+    assert len(shown) > 10
+    lost = [n for n in shown if not any(abs(float(n) - k) <= 0.51 * 10.0 ** (1 - len(n.lstrip("-"))) for k in known)]
+    assert lost == []

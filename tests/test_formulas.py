@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy import sparse
 from scipy.special import ndtri
 
 from recveil.attacks import scorings
-from recveil.attacks.across import _Matching
+from recveil.attacks.across import _Matching, across
 from recveil.attacks.epsilon import attainable, judge
 from recveil.attacks.lists import LENGTH, _scores
 from recveil.attacks.one_run import epsilon_of_shift, gaussian_estimate
-from recveil.data import Interactions
-from recveil.dp import denoise
+from recveil.attacks.reconstruction import _factors
+from recveil.data import Interactions, from_ids
+from recveil.dp import budget, continual, denoise
 from recveil.intervals import clopper_pearson
+from recveil.measurement import Also, Trial, trial
 from recveil.views.records import Records
 
 
@@ -96,8 +103,6 @@ def test_lists_are_scored_by_what_they_name_early() -> None:
 
 
 def ids(users: int, items: int) -> tuple[object, object]:
-    import polars as pl
-
     return pl.Series(range(users)), pl.Series(range(items))
 
 
@@ -155,3 +160,46 @@ def test_a_direction_that_noise_made_longer_is_shortened() -> None:
     edge = 2 * sigma * np.sqrt(n)
     assert kept == pytest.approx(t * (1 - (edge / 2) ** 2 / t**2), rel=0.02)
     assert not denoise.low_rank(noise + noise.T, sigma * 1.1).any()
+
+
+def test_a_bound_sees_what_is_rare_on_either_side() -> None:
+    """An event that happens on one side alone, and seldom there."""
+    never, seldom = np.zeros((400, 1)), (np.arange(400) % 10 < 3).astype(float)[:, None]
+    expected = log((clopper_pearson(60, 200, 0.95)[0] - 0.01) / clopper_pearson(0, 200, 0.95)[1])
+    for sides in ((never, seldom), (seldom, never), (-never, -seldom), (-seldom, -never)):
+        assert judge(*sides, ["x"], delta=0.01, confidence=0.9).lower == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("variance", [budget.variance, lambda norm, rho: continual.variance(1, norm, rho)])
+def test_noise_costs_no_more_than_its_budget_in_exact_arithmetic(variance: Any) -> None:
+    """Also where the quotient lies above a whole number by less than floating point can say."""
+    for norm in (1, 3, 65536):
+        moved = norm**2 if variance is budget.variance else norm * continual.squared_norm(1)
+        for whole in (1, 7, 10**6):
+            rho = float(np.nextafter(moved / (2 * whole), 0))
+            least = Fraction(moved) / (2 * Fraction(rho))
+            assert least <= variance(norm, rho) <= least + 2
+
+
+def two_people(same: bool) -> Trial:
+    data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 2] if same else [1, 2, 3, 4]))
+    owner = np.arange(2, dtype=np.int32)
+    return replace(trial(data, data), owner=owner, also=Also(data, owner))
+
+
+@pytest.mark.parametrize(("same", "right", "wrong"), [(False, 1.0, 0.0), (True, 0.5, 0.5)])
+def test_two_people_are_matched_across_releases_unless_they_are_alike(same: bool, right: float, wrong: float) -> None:
+    """The control is what is named of one of them, taken for the other's."""
+    found = {m.name: m for m in across(two_people(same), np.random.default_rng(0))}
+    for name in ("across-matched", "across-linkage"):
+        assert (found[name].value, found[name].control) == (right, wrong), name
+    assert ("across-alone" in found) == same  # of people who are alone in each release nothing is said
+
+
+def test_factors_of_nothing_are_nothing() -> None:
+    rng = np.random.default_rng(0)
+    for table in (np.zeros((5, 4)), np.ones((5, 1)), np.ones((1, 5))):
+        left, right = _factors(sparse.csr_array(table), 3, rng)
+        assert not left.any() and not right.any() and (len(left), len(right)) == table.shape
+    left, right = _factors(sparse.csr_array(np.outer([1.0, 2, 3], [1.0, 0, 2])), 3, rng)
+    assert left @ right.T == pytest.approx(np.outer([1.0, 2, 3], [1.0, 0, 2]), abs=1e-9)

@@ -16,7 +16,7 @@ from recveil.samples import sample
 
 
 def test_the_papers_own_table_contradicts_it() -> None:
-    (claim,) = shuffle_nnn.by_the_paper()
+    (claim,) = tables.by_the_paper()
     assert claim.verdict == "contradicted by the paper" and claim.ours == "6.1%"
 
 

@@ -111,9 +111,11 @@ def at(exposure: list[dict[str, Any]], known: int) -> dict[str, Any] | None:
 
 
 def share(value: float) -> str:
-    """As per cent: two digits of what lies near either end."""
+    """As per cent: two digits of what lies near either end. Nearly all are not all: 99.97 are 99.9."""
     percent = 100 * value
-    return f"{percent:.2g}%" if percent < 1 else f"{percent:.1f}%" if 99 < percent < 100 else f"{percent:.0f}%"
+    if 99 < percent < 100:
+        return f"{min(percent, 99.9):.1f}%"
+    return f"{percent:.2g}%" if percent < 1 else f"{percent:.0f}%"
 
 
 def span(level: dict[str, Any]) -> str:

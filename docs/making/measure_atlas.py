@@ -32,6 +32,7 @@ class DataSet:
     title: str
     file: str
     origin: str
+    scale: str = "1..5"  # of ratings, as everybody knows it
 
 
 MOVIELENS, HETREC = "GroupLens, grouplens.org/datasets/movielens", "GroupLens, grouplens.org/datasets/hetrec-2011"
@@ -40,12 +41,14 @@ SETS = {
     "goodbooks-10k": DataSet("goodbooks-10k", "ratings.parquet", "its first version, on GitHub and Kaggle"),
     "hetrec-lastfm": DataSet("HetRec Last.fm", "tags.parquet", HETREC),
     "hetrec-movielens": DataSet("HetRec MovieLens", "tags.parquet", HETREC),
-    "jester": DataSet("Jester 1", "ratings.parquet", "eigentaste.berkeley.edu/dataset"),
+    "jester": DataSet("Jester 1", "ratings.parquet", "eigentaste.berkeley.edu/dataset", "-10..10"),
     "ml-100k": DataSet("MovieLens 100K", "ratings.parquet", MOVIELENS),
     "ml-1m": DataSet("MovieLens 1M", "ratings.parquet", MOVIELENS),
     "msnbc": DataSet("MSNBC", "sessions.parquet", "the UCI repository"),
     "nowplaying": DataSet("#nowplaying", "sessions.parquet", "sessions of the #nowplaying data set"),
-    "yahoo-music-mbrw": DataSet("Yahoo Music, a sample", "ratings.parquet", "beside the code of MBRW's authors"),
+    "yahoo-music-mbrw": DataSet(
+        "Yahoo Music, a sample", "ratings.parquet", "beside the code of MBRW's authors", "0..100/10"
+    ),
 }
 
 
@@ -73,7 +76,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         "assessed_items": exposed["items"],
         "exposure": _curve(exposed["measurements"]),
     }
-    return document | _compared(data)
+    return document | _compared(data, chosen.scale)
 
 
 def thinned(data: Any, most: int) -> tuple[Any, str]:
@@ -94,14 +97,15 @@ def _curve(measurements: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _compared(data: Any) -> dict[str, Any]:
+def _compared(data: Any, scale: str) -> dict[str, Any]:
     from recveil.desk.advice import fitting
     from recveil.desk.compare import compare
     from recveil.desk.design import Design
 
     few, rule = thinned(data, COMPARED)
     only = ("linkage", "membership", "tags" if data.kind == "tags" else "lift")
-    report = compare(few, fitting(few), Design(seed=SEED, quick=True, only=only, shadows=0))
+    specs = [spec.replace("scale=1..5", f"scale={scale}") for spec in fitting(few)]
+    report = compare(few, specs, Design(seed=SEED, quick=True, only=only, shadows=0))
     found = [m.record() for m in report.measurements]
     mechanisms = []
     for entry in report.entries:

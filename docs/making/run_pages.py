@@ -11,6 +11,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent
@@ -50,16 +52,19 @@ def environment(cache: Path) -> dict[str, str]:
     return os.environ | {"PATH": path, "XDG_CACHE_HOME": str(cache)}
 
 
+def tried(page: Path) -> bool:
+    """Whether a page runs; what came out is printed where it does not."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
+        done = run(page, Path(folder), environment(Path(cache)))
+    said = [f"{page.name}: {'FAILS' if done.returncode else 'runs'}, {time.monotonic() - begin:.0f} s"]
+    print("\n".join(said + [done.stdout[-2000:], done.stderr[-3000:]] * bool(done.returncode)), flush=True)
+    return not done.returncode
+
+
 def main() -> int:
-    failed = 0
-    for page in [Path(name) for name in sys.argv[1:]] or pages():
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
-            done = run(page, Path(folder), environment(Path(cache)))
-        print(f"{page.name}: {'runs' if not done.returncode else 'FAILS'}", flush=True)
-        if done.returncode:
-            failed += 1
-            print(done.stdout[-2000:], done.stderr[-3000:])
-    return int(bool(failed))
+    with ThreadPoolExecutor(2) as pool:
+        return int(not all(pool.map(tried, [Path(name) for name in sys.argv[1:]] or pages())))
 
 
 if __name__ == "__main__":
