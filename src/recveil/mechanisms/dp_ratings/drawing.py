@@ -20,7 +20,7 @@ from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings
 from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
-from recveil.mechanisms.dp_ratings.ratings import RatingModel, Told, baskets, calibrated
+from recveil.mechanisms.dp_ratings.ratings import Told, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale
 from recveil.randomness import Source
 
@@ -98,7 +98,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, sour
     known = told(tables, whole)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
-    value, model = calibrated(rows, known)
+    value, loading = calibrated(rows, known)
     levels = np.array(tables.scale.levels)
     level = np.searchsorted(tables.scale.ends, value, side="right")
     made = Interactions(
@@ -109,7 +109,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, sour
         levels[level],
         unit="session" if public.unit == "session" else "user",
     )
-    frames = item_tables(known, model).frames(public.items)
+    frames = item_tables(known, loading).frames(public.items)
     frames["pairs"] = pair_frame(alike, public.items)
     return Drawn(made, frames, notes={"few people": little} if little else {})
 
@@ -120,13 +120,13 @@ def direct(tables: Tables) -> Likeness:
     return Likeness(likeness(mean), tables.paired, tables.have)
 
 
-def item_tables(known: Told, model: RatingModel) -> ItemTables:
+def item_tables(known: Told, loading: Floats) -> ItemTables:
     """What predicts ratings straight from the tables."""
     mean, variance, spread = people.typical(known.profiles)
-    length = (model.loading**2).sum(1)
+    length = (loading**2).sum(1)
     return ItemTables(
         known.effect * spread / known.keeps,
-        model.loading * spread,
+        loading * spread,
         spread**2 * np.maximum(1 - length, 0.05),
         (mean, max(variance, _LEAST_VARIANCE)),
         known.scale,

@@ -27,6 +27,7 @@ ROUNDS = 5
 _UNIT = 2**16
 _START = 2.5  # loadings to begin with, in those that were counted
 _LEAST_ANSWER = 0.2  # of the largest: how weakly drawn ratings may seem to answer to a direction
+_SURE_ANSWER = 0.5  # the same for the tables
 HIDDEN = 8  # directions
 _START_HIDDEN = 0.3
 _MOST_LOADING = 0.7  # squared length of an item's loadings: the rest is chance
@@ -109,8 +110,11 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
     )
 
 
-def calibrated(rows: Baskets, told: Told) -> tuple[Floats, RatingModel]:
-    """The value of every row on the inner scale, and the model that gave it."""
+def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
+    """The value of every row on the inner scale, and the loadings of items for those who predict with the tables.
+
+    Rows want all the structure that may be there; who predicts wants what is sure.
+    """
     model = RatingModel(told.effect, _START * told.loading, hidden=_START_HIDDEN if told.structure > 0 else 0.0)
     value, shown = _shown(rows, model, told)
     best, loading = 0.0, model.loading
@@ -124,9 +128,9 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, RatingModel]:
         elif answer > best:
             best, loading = answer, model.loading
     if _answer(rows, shown, told) < _CONVINCING:
-        model = replace(model, loading=np.zeros_like(model.loading))
-        value = draw_ratings(rows, model, told)
-    return value, model
+        none = np.zeros_like(model.loading)
+        return draw_ratings(rows, replace(model, loading=none), told), none
+    return value, _held(_wanted(rows, shown, model, told, _SURE_ANSWER))
 
 
 def _shown(rows: Baskets, model: RatingModel, told: Told) -> tuple[Floats, Floats]:
@@ -143,12 +147,7 @@ def _answer(rows: Baskets, shown: Floats, told: Told) -> float:
 
 def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, told: Told) -> RatingModel:
     """The model, moved by how far the drawn ratings fall short of what was told."""
-    F = np.linalg.lstsq(rows.have[:, None] * model.loading, shown, rcond=None)[0]
-    U, s, W = np.linalg.svd(F)
-    inverse = W.T @ np.diag(1 / np.maximum(s, max(_LEAST_ANSWER * float(s.max()), 1e-9))) @ U.T
-    loading = (model.loading + told.loading @ inverse) / 2
-    length = (loading**2).sum(1, keepdims=True)
-    loading *= np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12)))
+    loading = _held((model.loading + _wanted(rows, shown, model, told, _LEAST_ANSWER)) / 2)
     classes = (told.scale.ends, HEIGHTS, SPREADS)
     rest = count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
     short = told.rest - rest / np.maximum(rows.have, 1e-9)
@@ -159,6 +158,22 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
     hidden = model.hidden * more_structure(rows, value, told) if model.hidden > 0 else 0.0
     return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()), hidden)
+
+
+def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least: float) -> Floats:
+    """Loadings that would show as those of people do, if drawn ratings answer to them as they did to the model's.
+
+    least: of the largest answer, how weak one in any direction is taken to be.
+    """
+    F = np.linalg.lstsq(rows.have[:, None] * model.loading, shown, rcond=None)[0]
+    U, s, W = np.linalg.svd(F)
+    inverse = W.T @ np.diag(1 / np.maximum(s, max(least * float(s.max()), 1e-9))) @ U.T
+    return told.loading @ inverse
+
+
+def _held(loading: Floats) -> Floats:
+    length = (loading**2).sum(1, keepdims=True)
+    return np.asarray(loading * np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12))))
 
 
 def more_structure(rows: Baskets, value: Floats, told: Told) -> float:
