@@ -168,7 +168,7 @@ def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least:
     F = np.linalg.lstsq(rows.have[:, None] * model.loading, shown, rcond=None)[0]
     U, s, W = np.linalg.svd(F)
     inverse = W.T @ np.diag(1 / np.maximum(s, max(least * float(s.max()), 1e-9))) @ U.T
-    return told.loading @ inverse
+    return np.asarray(told.loading @ inverse)
 
 
 def _held(loading: Floats) -> Floats:
