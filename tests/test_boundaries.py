@@ -249,7 +249,7 @@ def test_a_selection_that_is_always_refused_is_untested(monkeypatch: pytest.Monk
 
 def test_answers_are_watched_where_hardly_any_is_replaced() -> None:
     """Less than one of a release, on average: many releases tell."""
-    made = parse("dp-post-tags:epsilon=8")
+    made = parse("dp-post-tags:epsilon=16")
     found = audit(made, toy(made).take_users(np.arange(60)).compact(), runs=20, seed=1)
     assert found.noise is not None and "answers replaced" in found.noise
 
