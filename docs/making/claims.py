@@ -33,7 +33,8 @@ def _index(found: list[kept.Document], faults: list[str]) -> str:
     rows = []
     for d in found:
         one = kept.counts(kept.published(d.content["claims"]))
-        rows.append([f"[{d.content['title']}]({d.name}.md)", *(one.get(v, 0) for v in kept.VERDICTS[:5]), _state(d)])
+        name = d.content["title"].partition(":")[0]
+        rows.append([f"[{name}]({d.name}.md)", _state(d), *(one.get(v, 0) for v in kept.VERDICTS[:5])])
     lines = [
         "# The ledger of published claims",
         "",
@@ -43,7 +44,7 @@ def _index(found: list[kept.Document], faults: list[str]) -> str:
         f"{number.get('contradicted by the paper', 0)} are contradicted by the paper's own numbers.",
         "",
         raw(stacked(number, "All claims by verdict")),
-        table(["paper", *kept.VERDICTS[:5], "made by"], rows),
+        table(["paper", "made by", *kept.VERDICTS[:5]], rows),
         "",
         *(f"- {fault}" for fault in faults),
         "",
