@@ -181,6 +181,8 @@ def test_other_names_are_not_ours(server: TestClient) -> None:
         assert server.get(f"{API}/health", headers={"Host": host}).status_code == 200
     for host in ("evil.example", "", "localhost.evil.example", "127.0.0.1.evil.example:80"):
         assert server.get(f"{API}/health", headers={"Host": host}).status_code == 421
+    twice = [("Host", "localhost"), ("Host", "elsewhere.example")]
+    assert server.get(f"{API}/health", headers=twice).status_code == 421
 
 
 def test_another_site_makes_no_accounts(server: TestClient) -> None:

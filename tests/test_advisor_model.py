@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, new
 from recveil.web.advisor.loading import load
 from recveil.web.advisor.recommending import fit, recommend
 from recveil.web.advisor.store import YEAR, open_store, reading
+from recveil.web.advisor.studio import _aside
 from recveil.web.advisor.writes import Click, Erase, Join
 
 
@@ -191,3 +195,21 @@ def test_neighbours_of_a_closed_group_speak_together_and_old_enough(
     assert all(scores[n] == several[n] or several[n] == 0 for n in range(len(supporters)))
     apply(engine, [Erase(token) for token in copies])
     engine.dispose()
+
+
+def test_nobody_waits_at_the_end_for_a_model_that_takes_minutes() -> None:
+    going = threading.Event()
+
+    async def cut_short() -> int:
+        assert await _aside(divmod, 7, 2) == (3, 1)
+        with pytest.raises(ZeroDivisionError):
+            await _aside(divmod, 1, 0)
+        task = asyncio.create_task(_aside(going.wait, 60))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        return len(await asyncio.gather(task, return_exceptions=True))
+
+    begin = time.monotonic()
+    assert asyncio.run(cut_short()) == 1
+    assert time.monotonic() - begin < 20
+    going.set()

@@ -103,7 +103,8 @@ class Guard:
     def admitted(self, scope: Scope) -> int:
         """How large a body may be; a Problem where not even that is of interest."""
         headers = Headers(scope=scope)
-        if not self.known(headers.get("host", "")):
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self.known(hosts[0]):
             raise Problem(421, "this server is not asked for under this name; --site NAME tells it another")
         limit = BODY
         if scope["path"].startswith(LIMITED) and scope["method"] in ("GET", "HEAD"):

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from threading import Thread
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Engine
@@ -31,6 +32,7 @@ from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
 
+Result = TypeVar("Result")
 COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that is sent
 DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
@@ -146,13 +148,13 @@ class Studio:
         """Make or fit a model where it is time; how many seconds it took."""
         begin = monotonic()
         if self.settings.recommend == "model":
-            await asyncio.to_thread(make_due, self.engine, self.settings.models)
+            await _aside(make_due, self.engine, self.settings.models)
             if await asyncio.to_thread(self.behind):
                 await asyncio.to_thread(self.take_model)
         elif self.stale:
             self.stale = False
             try:
-                self.model = await asyncio.to_thread(fit, self.engine)
+                self.model = await _aside(fit, self.engine)
             except Exception:
                 self.stale = True
                 raise
@@ -208,6 +210,32 @@ class Studio:
         while True:
             await _guarded("forgetting", self.forget)
             await asyncio.sleep(UPKEEP)
+
+
+async def _aside(work: Callable[..., Result], *given: Any) -> Result:
+    """Its result, from a thread that nobody waits for at the end: a model may take minutes, and can be cut short."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Result] = loop.create_future()
+
+    def tell(result: Result | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(result)  # type: ignore[arg-type]
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        result, failed = None, None
+        try:
+            result = work(*given)
+        except Exception as error:
+            failed = error
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(tell, result, failed)
+
+    Thread(target=run, daemon=True).start()
+    return await done
 
 
 async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
