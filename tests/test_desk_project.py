@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from serving import alone
 
+from recveil.desk.places import Folder, whole
 from recveil.desk.project import choices
+from recveil.desk.project.bundles import bundle_place
 from recveil.desk.project.choices import ChoiceError, Choices, from_toml, to_toml
 from recveil.desk.project.crew import Crew
 from recveil.desk.project.folder import Project, StaleError, open_project, sole_desk
@@ -261,6 +263,14 @@ def test_on_a_full_disk_a_bundle_is_not_there_at_all(crew: Crew) -> None:
     crew.close()
     _ask(crew, "bundle")
     _until(crew, lambda: crew.desk.state(job) == DONE)
+    out = crew.project.folder / "published"
+    with (
+        _full_disk(2_000),
+        pytest.raises(RecveilError, match=r"cannot be written: File too large$"),
+        whole(Folder(out)) as p,
+    ):
+        Folder(bundle_place(crew.project, job)).fetch(p.path / "bundle")
+    assert [path.name for path in crew.project.folder.iterdir() if "published" in path.name] == []
 
 
 def test_on_a_full_disk_no_half_of_an_upload_is_kept(tmp_path: Path) -> None:

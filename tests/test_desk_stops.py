@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,20 @@ pytest.importorskip("securesystemslib", reason="the extra `sign` is not installe
 from desks import RunningDesk, states
 
 SMALL = "sample:films?users=200,items=60"
+
+
+@contextmanager
+def half_sent(desk: RunningDesk) -> Iterator[None]:
+    """A file on its way to the desk, of which the rest does not come."""
+    asked = desk.client.build_request("POST", "/api/upload?name=half.csv", headers={"Content-Length": "1000000"})
+    head = "".join(f"{name}: {value}\r\n" for name, value in asked.headers.items())
+    with socket.create_connection((asked.url.host, asked.url.port or 0)) as half:
+        half.sendall(f"POST /api/upload?name=half.csv HTTP/1.1\r\n{head}\r\nuser,item\n".encode())
+        end = time.monotonic() + 30
+        while not list((desk.folder / "uploads").glob(".*.part")):
+            assert time.monotonic() < end, "the upload has not begun"
+            time.sleep(0.05)
+        yield
 
 
 def test_a_killed_server_loses_nothing_the_next_goes_on_and_ctrl_c_ends_it_with_one_line(tmp_path: Path) -> None:
@@ -33,9 +51,10 @@ def test_a_killed_server_loses_nothing_the_next_goes_on_and_ctrl_c_ends_it_with_
         assert found["choices"]["candidates"]["specs"] == specs
         shown = again.get("/api/candidates")
         assert {entry["spec"].partition(":")[0] for entry in shown["entries"]} == {s.partition(":")[0] for s in specs}
-        with again.client.stream("GET", "/api/events") as stream:  # as an open page does
+        with again.client.stream("GET", "/api/events") as stream, half_sent(again):  # as an open page does
             assert next(stream.iter_lines()) == "event: state"
             again.process.send_signal(signal.SIGINT)
             assert again.process.wait(60) == 0
+        assert list((folder / "uploads").iterdir()) == []
         said.seek(0)
         assert said.read() == f"everything is in {folder}; recveil desk --project {folder} goes on\n"

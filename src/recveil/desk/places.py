@@ -120,7 +120,9 @@ class Folder:
         return [{"name": name, "sha256": _digest(file), "bytes": file.stat().st_size} for name, file in files]
 
     def fetch(self, folder: Path) -> None:
-        shutil.copytree(self.path, folder, dirs_exist_ok=True)
+        for name in self.names():  # one by one: copytree would go on after a failure, and tell all of them at once
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self.path / name, folder / name)
 
     @contextmanager
     def here(self) -> Iterator[Path]:

@@ -73,7 +73,7 @@ class Crew:
             state = self._state(one)
             if state == RUNNING:
                 long += one.kind in LONG
-                self._weigh(one.id)
+                self._weigh(one)
             elif state == WAITING:
                 waiting.append(one)
         for one in waiting:
@@ -131,11 +131,13 @@ class Crew:
                 else:
                     _end(worker)
 
-    def _weigh(self, mark: str) -> None:
+    def _weigh(self, one: Job) -> None:
         """A job that takes more memory than one may has failed; the desk and its other jobs have not."""
+        mark = one.id
         pid = self._at[mark].pid if mark in self._at else self.desk.pid(mark)
         if pid and resident(pid) > self.memory:
-            self.desk.fail(mark, f"it took more than {self.memory / 1e9:.1f} GB of memory and was stopped")
+            line = f"it took more than {self.memory / 1e9:.1f} GB of memory and was stopped; give it more with --memory"
+            self.desk.fail(mark, line, "data.source" if one.kind == "overview" else None)
             self._stop(mark)
 
     def _stop(self, mark: str) -> None:
