@@ -3,10 +3,10 @@
     python benchmarks/dp_ratings.py FILE ml-1m real epsilon=4 epsilon=8 [--numbers 0,1,2,3,4] [--inside]
     python benchmarks/dp_ratings.py FILE                                    the table of all that is in FILE
 
-A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `selected=4` (without one), `features=4` (with
-genres and years), `null=8` (ratings permuted over all rows), `items=8` (items permuted over all rows), `epsilon=4@650`
-(of 650 people), or the spec of another mechanism. FILE holds a JSON
-line for each number and condition, written as soon as it is known; what it has is not done again.
+A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `whole=4` (drawn with the whole structure),
+`selected=4` (without a catalogue), `features=4` (with genres and years), `null=8` (ratings permuted over all rows),
+`items=8` (items permuted over all rows), `epsilon=4@650` (of 650 people), or the spec of another mechanism.
+FILE holds a JSON line for each number and condition, written as soon as it is known; what it has is not done again.
 
 Number k: 80 % of the people are released with noise seed k, at most 1,200 others are judges, half of whose ratings is
 history, and half is hidden. Predictors and EASE (penalty 1,000) are fitted to the released rows alone, and judges are
@@ -92,7 +92,7 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
     if condition == "real":
         return train, {}, None
     kind, _, value = condition.partition("=")
-    ours = kind in ("epsilon", "selected", "features", *FINDS)
+    ours = kind in ("epsilon", "whole", "selected", "features", *FINDS)
     value, _, people = value.partition("@") if ours else (value, "", "")
     if people:
         chosen = np.random.default_rng(number).permutation(train.n_users)[: int(people)]
@@ -101,7 +101,12 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
         column: Any = {FINDS[kind]: np.random.default_rng(5).permutation(getattr(train, FINDS[kind]))}
         train = Interactions(**{f: getattr(train, f) for f in ("user", "item", "users", "items", "rating")} | column)
     mechanism = (
-        DpRatings(epsilon=float(value), delta=DELTA.get(name, 1e-5), scale=SCALES.get(name, "1..5"))
+        DpRatings(
+            epsilon=float(value),
+            delta=DELTA.get(name, 1e-5),
+            scale=SCALES.get(name, "1..5"),
+            structure="whole" if kind == "whole" else "known",
+        )
         if ours
         else parse(condition)
     )
@@ -134,7 +139,7 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         shown, asked = query.over_items(ids), result.over_items(ids)  # what has no table is not asked
         guess = model.predict(shown, asked.user.astype(np.int64), asked.item.astype(np.int64))
         found["rmse direct"], found["share direct"] = _rmse(guess, asked), len(asked) / len(result)
-    if data.n_items <= EASE.items and "@" not in condition:
+    if data.n_items <= EASE.items and "@" not in condition and "whole" not in condition:  # the same items
         for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < FEW else 1]:
             found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like).items()}
     if within and all(feasible(r, rows) for r in EIGHT):
@@ -182,7 +187,7 @@ def _ndcg(scores: Any, known: Any, wanted: Any) -> float:
 # --- the table --------------------------------------------------------------------------------------------------
 
 
-def derived(row: Row, real: Row) -> Row:
+def derived(row: Row, real: Row, pairs: list[tuple[int, int]]) -> Row:
     """Skills, lifts and the order inside, of a condition against the real data of the same number."""
     found = {k: v for k, v in row.items() if isinstance(v, float)}
     zero = real["rmse item-average"]
@@ -196,7 +201,32 @@ def derived(row: Row, real: Row) -> Row:
                 found[f"{who} over popular {which}"] = row[f"{who} {which}"] - row[f"popular {which}"]
     if "inside" in row and "inside" in real:
         found["tau inside"] = tau(np.array(row["inside"]), np.array(real["inside"]))
+        if pairs:
+            signs = np.sign([row["inside"][b] - row["inside"][a] for a, b in pairs])
+            found[f"tau of {len(pairs)} sure pairs"] = float(signs.mean())
     return found
+
+
+def certain(rows: list[Row], name: str) -> list[tuple[int, int]]:
+    """Pairs of the eight, the better first, whose difference inside the real data is not 0: Student's test, 95 %."""
+    real = np.array([r["inside"] for r in rows if (r["set"], r["condition"]) == (name, "real") and "inside" in r])
+    if len(real) < 2:
+        return []
+    far = stats.t.ppf(0.975, len(real) - 1) / len(real) ** 0.5
+    gap = real[:, None, :] - real[:, :, None]
+    return [(int(a), int(b)) for a, b in np.argwhere(gap.mean(0) > far * gap.std(0, ddof=1))]
+
+
+def swapped(rows: list[Row], name: str, condition: str) -> list[str]:
+    """Which of these pairs stand the other way round inside the release, how often, and by how much."""
+    mine = [np.array(r["inside"]) for r in rows if (r["set"], r["condition"]) == (name, condition) and "inside" in r]
+    lines = []
+    for a, b in certain(rows, name) if mine else []:
+        wrong = [float(v[a] - v[b]) for v in mine if v[a] >= v[b]]
+        if wrong:
+            names = f"{EIGHT[a].name} before {EIGHT[b].name}"
+            lines.append(f"    {names}: wrong in {len(wrong)} of {len(mine)}, by {np.mean(wrong):.4f}")
+    return lines
 
 
 def table(rows: list[Row]) -> list[str]:
@@ -206,7 +236,8 @@ def table(rows: list[Row]) -> list[str]:
     for which in dict.fromkeys((r["set"], r["condition"]) for r in rows):
         mine = [r for r in rows if (r["set"], r["condition"]) == which]
         refused = [r["refused"] for r in mine if "refused" in r]
-        known = [derived(r, real[r["set"], r["number"]]) for r in mine if "refused" not in r]
+        pairs = certain(rows, which[0])
+        known = [derived(r, real[r["set"], r["number"]], pairs) for r in mine if "refused" not in r]
         lines.append(f"{which[0]}, {which[1]}: {len(known)} runs, {len(refused)} refused {refused[:1] or ''}")
         for key in dict.fromkeys(k for r in known for k in r):
             values = np.array([r[key] for r in known if key in r])
@@ -214,6 +245,7 @@ def table(rows: list[Row]) -> list[str]:
                 stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0
             )
             lines.append(f"    {key:<26}{values.mean():9.4f} +- {half:.4f}  ({len(values)})")
+        lines += swapped(rows, *which)
     return lines
 
 
@@ -234,7 +266,8 @@ def means(rows: list[Row], name: str, condition: str) -> Row:
     """The mean over numbers of all that is known of a condition; `refused`: how often it was."""
     real = {r["number"]: r for r in rows if r["set"] == name and r["condition"] == "real"}
     mine = [r for r in rows if r["set"] == name and r["condition"] == condition]
-    known = [derived(r, real[r["number"]]) for r in mine if "refused" not in r]
+    pairs = certain(rows, name)
+    known = [derived(r, real[r["number"]], pairs) for r in mine if "refused" not in r]
     keys = dict.fromkeys(k for r in known for k in r)
     found = {k: float(np.mean([r[k] for r in known if k in r])) for k in keys}
     return found | {"refused": sum("refused" in r for r in mine), "runs": len(mine)}

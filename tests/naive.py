@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import Any
 
 
@@ -247,12 +247,15 @@ def pair_error(baskets: list[list[int]], target: dict[tuple[int, int], float], s
 
 def swap_items(
     key: bytes, baskets: list[list[int]], target: dict[tuple[int, int], float], first: list[int],
-    rows: list[dict[int, int]], softness: float, sweeps: int,
+    rows: list[dict[int, int]], softness: float, sweeps: int, together: int = 1,
 ) -> list[list[int]]:  # fmt: skip
-    """A proposal is accepted if the whole error, computed anew, falls."""
+    """A proposal is accepted if the whole error, computed anew, falls; those who go together see each other before."""
     baskets = [list(b) for b in baskets]
     for sweep in range(sweeps):
         for k, basket in enumerate(baskets):
+            if k % together == 0:
+                seen = [list(b) for b in baskets]
+            world = [*seen[:k], basket, *seen[k + 1 :]]
             words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
             for at in range(len(basket) if len(basket) > 1 else 0):
                 if (words.pop(0) >> 11) * 2.0**-53 < 0.8:
@@ -262,9 +265,9 @@ def swap_items(
                     new = pick(words, first)
                 if new in basket:
                     continue
-                before, old = pair_error(baskets, target, softness), basket[at]
+                before, old = pair_error(world, target, softness), basket[at]
                 basket[at] = new
-                if pair_error(baskets, target, softness) >= before:
+                if pair_error(world, target, softness) >= before:
                     basket[at] = old
     return baskets
 
@@ -935,15 +938,75 @@ def rating_tables(
     return tables
 
 
-def race(words: list[int], weight: list[float], taste: list[list[float]], n: int) -> list[int]:
-    """The n items that arrive first, for one person; words of her stream."""
+def choose(words: list[int], weight: list[float], taste: list[list[float]], n: int) -> list[int]:
+    """n items for one person, one after the other by weight; words of her stream."""
     u = iter((w >> 11) * 2.0**-53 for w in words)
     g = [math.sqrt(-2 * math.log(1 - next(u))) * math.cos(2 * math.pi * next(u)) for _ in taste[0]]
-    times = []
-    for w, row in zip(weight, taste, strict=True):
-        lean = sum(a * b - a * a / 2 for a, b in zip(row, g, strict=True))
-        times.append(-math.log(1 - next(u)) / (w * math.exp(lean)))
-    return sorted(sorted(range(len(times)), key=times.__getitem__)[:n])
+    lean = [sum(a * b - a * a / 2 for a, b in zip(row, g, strict=True)) for row in taste]
+    own = [w * math.exp(x) for w, x in zip(weight, lean, strict=True)]
+    found: list[int] = []
+    vain, allowed = 0, 8 + len(weight) // 32
+    while len(found) < n:
+        at = next(u) * sum(own)
+        new = next((i for i, total in enumerate(accumulate(own)) if total > at), len(own) - 1)
+        if new not in found:
+            found.append(new)
+        else:
+            vain += 1
+        if vain > allowed:
+            own, vain = [0.0 if i in found else w for i, w in enumerate(own)], 0
+    return sorted(found)
+
+
+def drawn_levels(
+    baskets: list[list[int]], loading: list[list[float]], stand: list[list[float]], chance: list[list[float]],
+    about: tuple[list[float], list[float], list[float]], shares: list[list[float]], offset: list[float],
+    values: list[float],
+) -> tuple[list[list[float]], list[float]]:  # fmt: skip
+    """Each person's levels, and each item's mean before levels; about: effects of items, heights, spreads of people."""
+    effect, height, spread = about
+    leans = []
+    for person, basket in enumerate(baskets):
+        z = [
+            sum(a * b for a, b in zip(loading[i], stand[person], strict=True))
+            + math.sqrt(max(1 - sum(a * a for a in loading[i]), 0.05)) * e
+            for i, e in zip(basket, chance[person], strict=True)
+        ]
+        middle = sum(z) / max(len(z), 1)
+        size = math.sqrt(sum((x - middle) ** 2 for x in z) / max(len(z), 1))
+        leans.append([spread[person] * (x - middle) / max(size, 0.05) for x in z])
+    found, means = [[0.0] * len(b) for b in baskets], [0.0] * len(effect)
+    for i in range(len(effect)):
+        rows = [(p, b.index(i)) for p, b in enumerate(baskets) if i in b]
+        common = sum(leans[p][a] for p, a in rows) / max(len(rows), 1)
+        x = {(p, a): height[p] + spread[p] * effect[i] + leans[p][a] - common for p, a in rows}
+        means[i] = sum(x.values()) / max(len(rows), 1)
+        for rank, (p, a) in enumerate(sorted(rows, key=x.__getitem__)):
+            place = (rank + offset[i]) / len(rows)
+            found[p][a] = values[sum(place > end for end in list(accumulate(shares[i]))[:-1])]
+    return found, means
+
+
+def tilted_shares(
+    mean: list[float], mixing: list[float], wanted: list[float], values: list[float], turns: tuple[int, int, int],
+    power: float, most: float,
+) -> list[list[float]]:  # fmt: skip
+    """Newton's rule for the tilts and a power of the ratio for the common shape, turn by turn."""
+    shape, tilt, shares = list(wanted), [0.0] * len(mean), [[0.0] * len(values) for _ in mean]
+    rounds, steps, last = turns
+    for number in range(rounds + 1):
+        for i, wish in enumerate(mean):
+            for _ in range(steps if number < rounds else last):
+                raw = [g * math.exp(tilt[i] * v) for g, v in zip(shape, values, strict=True)]
+                shares[i] = [r / sum(raw) for r in raw]
+                now = sum(s * v for s, v in zip(shares[i], values, strict=True))
+                variance = max(sum(s * v * v for s, v in zip(shares[i], values, strict=True)) - now * now, 0.02)
+                tilt[i] = min(max(tilt[i] + min(max((wish - now) / variance, -2.0), 2.0), -most), most)
+        if number < rounds:
+            mixture = [sum(w * s[k] for w, s in zip(mixing, shares, strict=True)) for k in range(len(values))]
+            shape = [max(g * (w / m) ** power, 1e-9) for g, w, m in zip(shape, wanted, mixture, strict=True)]
+            shape = [g / sum(shape) for g in shape]
+    return shares
 
 
 def mixture_weights(

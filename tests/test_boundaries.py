@@ -42,10 +42,16 @@ from recveil.views.records import Records
 
 def test_traces_are_standardised_by_the_shadows_that_a_person_is_not_in() -> None:
     rng = np.random.default_rng(1)
-    shadows, inside = rng.normal(3.0, 2.0, (6, 4, 2)), rng.random((6, 4)) < 0.5
-    inside[:, 0], inside[1:, 1] = True, True  # one person is in all of them, one in all but the first
-    shadows[2, 3, 1] = np.nan
+    shadows, inside = rng.normal(3.0, 2.0, (40, 4, 2)), rng.random((40, 4)) < 0.5
+    inside[:, 0], inside[1:, 1], inside[0, 1] = (
+        True,
+        True,
+        False,
+    )  # one person is in all of them, one in all but the first
+    shadows[5, 3, 1] = np.nan
+    shadows[:, 2] *= 0.01  # her traces hardly vary
     found = _standard(shadows[:2], shadows, inside)
+    assert not _standard(np.full((1, 4, 2), np.nan), shadows, inside).any()
     for k in range(2):
         hers = [[x for x in shadows[~inside[:, p], p, k] if np.isfinite(x)] for p in range(4)]
         squares = [sum((x - np.mean(v)) ** 2 for x in v) if v else 0.0 for v in hers]
@@ -249,9 +255,9 @@ def test_a_selection_that_is_always_refused_is_untested(monkeypatch: pytest.Monk
 
 def test_answers_are_watched_where_hardly_any_is_replaced() -> None:
     """Less than one of a release, on average: many releases tell."""
-    made = parse("dp-post-tags:epsilon=8")
+    made = parse("dp-post-tags:epsilon=16")
     found = audit(made, toy(made).take_users(np.arange(60)).compact(), runs=20, seed=1)
-    assert found.noise is not None and "answers replaced" in found.noise
+    assert found.noise is not None and 0.2 < found.noise["answers replaced"] < 2.0
 
 
 def test_a_sample_of_people_holds_those_who_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,16 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.data import Interactions, from_ids
+from recveil.data import Interactions, from_ids, group
 from recveil.desk.bundle import load
 from recveil.desk.published import load_statistics, save_statistics
 from recveil.desk.release import draw, release
+from recveil.dp import denoise
 from recveil.errors import RecveilError
+from recveil.kernels.pair_tables import cumulate_rows, nearest_cells, pair_errors, square
 from recveil.kernels.rating_counts import bound, count_effects, count_loadings, count_products, count_rest
-from recveil.kernels.rating_draws import race, swap
+from recveil.kernels.rating_draws import choose, swap
+from recveil.kernels.rating_levels import cut_by_shares, heights, leanings, tilted_shares
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_ratings import SHARES, UNIT, DpRatings
-from recveil.mechanisms.dp_ratings.baskets import pair_counts
+from recveil.mechanisms.dp_ratings.directions import extremes, top_vectors
+from recveil.mechanisms.dp_ratings.drawing import structure
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS
 from recveil.mechanisms.dp_ratings.predicting import from_frames
@@ -149,26 +153,122 @@ def test_draws_equal_their_twins() -> None:
     m, sizes = 8, [3, 1, 0, 5, 8, 2]
     starts = np.cumsum([0, *sizes]).astype(np.int64)
     weight, taste, key = rng.random(m) + 0.1, rng.normal(size=(m, 2)), seeded(5)
-    item = race(key.key(), starts, weight, taste)
-    expected = [
-        naive.race(naive.chacha_words(key.key().tobytes(), k, 64), weight.tolist(), taste.tolist(), n)
-        for k, n in enumerate(sizes)
-    ]
+    item = choose(key.key(), starts, weight, taste)
+    words = [naive.chacha_words(key.key().tobytes(), k, 200) for k in range(len(sizes))]
+    expected = [naive.choose(w, weight.tolist(), taste.tolist(), n) for w, n in zip(words, sizes, strict=True)]
     assert item.tolist() == [i for basket in expected for i in basket]
+    plain = [naive.choose(w, weight.tolist(), [[]] * m, n) for w, n in zip(words, sizes, strict=True)]
+    assert choose(key.key(), starts, weight, taste[:, :0]).tolist() == [i for basket in plain for i in basket]
     M = rng.random((m, m))
     M = M + M.T
     np.fill_diagonal(M, 0)
     pair_weight = 1 / np.sqrt(np.maximum(np.array(sizes) * (np.array(sizes) - 1) / 2, 1))
-    error = np.empty((m, m, 2), dtype=np.float32)
-    error[:, :, 0] = pair_counts(starts, item, pair_weight, m) - M / 4
-    error[:, :, 1] = 1 / (M / 4 + 0.7)
+    target = (M / 4).astype(np.float32)
+    error = pair_errors(starts, item, pair_weight, target, 0.7)
     first, rows = cumulated(M.sum(1)[None])[0], cumulated(M)
     steps = [dict(enumerate(row)) for row in rows.tolist()]
     goal = {(i, j): float(M[i, j] / 4) for i in range(m) for j in range(i + 1, m)}
-    swapped = naive.swap_items(key.key().tobytes(), expected, goal, first.tolist(), steps, 0.7, 3)
-    assert swap(key.key(), starts, item, error, first, rows, 3) >= 2
-    assert item.tolist() == [i for basket in swapped for i in basket]
-    assert np.allclose(error[:, :, 0], pair_counts(starts, item, pair_weight, m) - M / 4, atol=1e-4)
+    for together in (1, 2, 4):
+        now, wrong = item.copy(), error.copy()
+        swapped = naive.swap_items(key.key().tobytes(), expected, goal, first.tolist(), steps, 0.7, 3, together)
+        assert swap(key.key(), starts, now, wrong, first, rows, 3, together) >= 2
+        assert now.tolist() == [i for basket in swapped for i in basket]
+        assert np.allclose(wrong, pair_errors(starts, now, pair_weight, target, 0.7), atol=1e-4)
+
+
+@pytest.mark.kernel
+def test_tables_of_pairs_equal_their_twins() -> None:
+    rng = np.random.default_rng(1)
+    m, baskets = 9, [[0, 3, 8], [1], [], [2, 3, 5, 7], [3, 8]]
+    starts, item = np.cumsum([0, *map(len, baskets)]), np.array([i for b in baskets for i in b], dtype=np.int32)
+    sums = pair_errors(starts, item, np.arange(1.0, 6.0), np.full((m, m), 2.0, dtype=np.float32), 2.0)
+    for i in range(m):
+        for j in range(m):
+            both = sum(k + 1 for k, b in enumerate(baskets) if i in b and j in b)
+            assert sums[i, j].tolist() == [both - 2.0 if i != j else 0.0, 0.25]
+    whole = square(np.arange(m * (m - 1) // 2), m, 2.0)
+    assert (whole == whole.T).all() and not np.diag(whole).any()
+    assert (whole[np.triu_indices(m, 1)] == np.arange(m * (m - 1) // 2) / 2).all()
+    table = rng.integers(0, 4, (m, m)).astype(np.float32)
+    table[4] = 0
+    norm = rng.random(m) + 0.5
+    column, value = nearest_cells(table, norm, 3)
+    for i in range(m):
+        cosine = [float(np.float32(table[i, j] / norm[i] / norm[j])) for j in range(m)]
+        best = sorted(sorted(range(m), key=lambda j: (-cosine[j], j))[:3])
+        best = [j for j in best if cosine[j] > 0]
+        assert column[i].tolist() == best + [-1] * (3 - len(best))
+        assert value[i, : len(best)].tolist() == [cosine[j] for j in best]
+    steps = cumulate_rows(table).astype(float) / (2**32 - 1)
+    expected = np.cumsum(np.where(table.sum(1, keepdims=True) > 0, table, 1.0), axis=1)
+    assert np.allclose(steps, expected / expected[:, -1:], atol=1e-9)
+
+
+def test_extreme_eigenvectors_of_a_large_table() -> None:
+    """Six directions, the weakest a quarter above the edge of the noise, on both sides of it."""
+    rng = np.random.default_rng(0)
+    m = 600
+    noise = rng.normal(size=(m, m))
+    V = np.linalg.qr(rng.normal(size=(m, 6)))[0]
+    strength = np.array([6.0, 4.0, 2.5, -2.5, 3.0, 2.0]) * np.sqrt(m)
+    E = ((noise + noise.T) / np.sqrt(2) + (V * strength) @ V.T).astype(np.float32)
+    values, vectors = np.linalg.eigh(E.astype(float))
+    found, close = top_vectors(E, 5)
+    assert np.allclose(found, values[::-1][:5], rtol=1e-3)
+    assert (np.abs((close * vectors[:, ::-1][:, :5]).sum(0)) > 0.999).all()
+    outer = extremes(E, 6)[0]
+    assert np.isclose(outer.min(), values.min(), rtol=1e-3)
+
+
+@pytest.mark.kernel
+def test_a_table_is_shrunk_as_its_cells_are() -> None:
+    rng = np.random.default_rng(2)
+    m, above = 40, np.triu_indices(40, 1)
+    prior, noisy = np.zeros((2, m, m), dtype=np.float32)
+    prior[above] = rng.random(len(above[0])) * 9
+    noisy[above] = prior[above] + rng.normal(size=len(above[0])) * rng.choice([1.0, 30.0], len(above[0]))
+    prior, noisy = prior + prior.T, noisy + noisy.T
+    for power, table in zip((0.5, 1.0), denoise.shrink_table(noisy, prior, 1.5, (0.5, 1.0)), strict=True):
+        cells = prior[above].astype(float)
+        rest = denoise.shrink(noisy[above].astype(float) - cells, denoise.classes(prior[above]), 1.5, power)
+        assert np.allclose(table[above], np.maximum(cells + rest, 0.0), atol=1e-5)
+        assert (table == table.T).all()
+
+
+@pytest.mark.kernel
+def test_drawn_levels_equal_their_twins() -> None:
+    rng = np.random.default_rng(3)
+    n, d, baskets = 5, 2, [[0, 1, 4], [2], [], [0, 2, 3, 4], [1, 2, 4], [0, 4]]
+    starts, item = np.cumsum([0, *map(len, baskets)]), np.array([i for b in baskets for i in b], dtype=np.int32)
+    user = np.repeat(np.arange(len(baskets)), np.diff(starts))
+    loading, stand, chance = rng.normal(size=(n, d)) / 2, rng.normal(size=(len(baskets), d)), rng.normal(size=len(item))
+    effect, height, spread = rng.normal(size=n), rng.normal(size=len(baskets)), rng.random(len(baskets)) + 0.2
+    wanted, offset = np.array([0.1, 0.2, 0.3, 0.25, 0.15]), rng.random(n)
+    alone = np.sqrt(np.maximum(1 - (loading**2).sum(1), 0.05))
+    lean = leanings(starts, item, loading, alone, stand, chance, spread)
+    by_item = group(item, n)
+    x, means = heights(*by_item, user, lean, effect, height, spread)
+    mixing, turns, inner = np.full(n, 1 / n), (5, 2, 3), np.clip(means, -0.9, 0.9)
+    shares = tilted_shares(inner, mixing, wanted, LEVELS.values, turns, 0.7, 40.0)
+    slow = naive.tilted_shares(
+        inner.tolist(), mixing.tolist(), wanted.tolist(), LEVELS.values.tolist(), turns, 0.7, 40.0
+    )
+    assert np.allclose(shares, slow, atol=1e-9)
+    found = cut_by_shares(*by_item, x, shares, offset, LEVELS.values)
+    split = [part.tolist() for part in np.split(chance, starts[1:-1])]
+    about = (effect.tolist(), height.tolist(), spread.tolist())
+    levels, middle = naive.drawn_levels(
+        baskets,
+        loading.tolist(),
+        stand.tolist(),
+        split,
+        about,
+        shares.tolist(),
+        offset.tolist(),
+        LEVELS.values.tolist(),
+    )
+    assert np.allclose(means, middle)
+    assert found.tolist() == [v for person in levels for v in person]
 
 
 def test_shares_of_levels_have_the_means_and_the_mixture() -> None:
@@ -233,6 +333,34 @@ def test_a_release_keeps_means_levels_and_camps_and_the_null_has_none() -> None:
     assert data.rating is not None
     null = replace(data, rating=np.random.default_rng(2).permutation(data.rating))
     assert together(release(null, MECHANISM, seed=1, catalogue=data.items).data) < 1.3
+
+
+def products_squared(data: Interactions) -> float:
+    """The sum of squares of products of ratings, counted as the mechanism does."""
+    rows = data.canonical()
+    value = LEVELS.inside(np.asarray(rows.rating))
+    n = rows.n_items
+    cells = count_products(rows.starts(), rows.item, value, np.zeros(n), np.arange(n, dtype=np.int32), n, UNIT) / UNIT
+    return float(cells @ cells)
+
+
+def test_the_whole_structure_is_as_large_as_that_of_the_data_and_noise_has_none() -> None:
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(3000), 14)
+    item = np.concatenate([rng.choice(40, 14, replace=False) for _ in range(3000)])
+    lean = (rng.normal(size=(40, 12)) / 4)[item] * rng.normal(size=(3000, 12))[user]
+    value = np.clip(np.rint(3.2 + 1.2 * (lean.sum(1) + 0.5 * rng.normal(size=len(user)))), 1, 5)
+    data = from_ids(pl.Series(user), pl.Series(item), value)
+    mechanism = DpRatings(epsilon=4.0, delta=1e-5, scale="1..5")
+    real = products_squared(data)
+    known, whole = (
+        products_squared(release(data, replace(mechanism, structure=s), seed=1, catalogue=data.items).data)
+        for s in ("known", "whole")
+    )
+    assert known < 0.95 * real
+    assert abs(whole - real) < 0.5 * abs(known - real)
+    noise = [structure(rng.normal(size=4950) * 3, 3.0) for _ in range(200)]
+    assert np.mean(np.array(noise) > 0) < 0.06
 
 
 def test_tables_predict_ratings_better_than_a_person_s_own_mean() -> None:

@@ -141,7 +141,7 @@ def test_levels_of_deviations_and_what_they_stand_for_are_one() -> None:
     z = np.concatenate([np.linspace(0, 8, 2001), 8 * 2 ** np.linspace(0, 6, 400)])
     level = denoise._levels(z)
     height = denoise._heights(int(level.max()) + 1)
-    step = 1 / denoise._STEPS
+    step = 1 / denoise.STEPS
     assert np.abs(height[level] - z)[z <= 8].max() <= step / 2 + 1e-9
     assert np.abs(np.log2(height[level][z > 8] / z[z > 8])).max() <= step / 2 + 1e-9
     assert np.all(np.diff(level) >= 0) and np.array_equal(denoise._levels(height), np.arange(len(height)))

@@ -7,6 +7,7 @@ suggests.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import erfc
 
+from recveil.kernels import pair_tables
 from recveil.kernels.mixtures import mixture_weights
+from recveil.kernels.pair_tables import FAR, STEPS
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
 _SPREAD = 0.5  # of the factors of shrinkage: people who are drawn should differ as real ones do
 _NEAR = 0.2  # deviations by which a first estimate must exceed the prior to count as a neighbour
 _FIRST_BIN, _GROWTH = 256, 3
-_STEPS = 16  # to a standard deviation, in which residuals are told apart; beyond 8 deviations, 16 to a doubling
+_STILL = 1e-7  # of the largest: a step that changes less is the last
 _VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
 
 
@@ -60,13 +64,15 @@ def common_neighbours(M: Floats, prior: Floats, sigma: float) -> NDArray[np.floa
     return found
 
 
-def independence(G: Floats, steps: int = 60) -> Floats:
+def independence(G: Floats | Singles, steps: int = 60) -> Floats:
     """q >= 0 such that q_i q_j fits the cells off the diagonal best in squares."""
-    rows = np.maximum(G.sum(1), 0.0)
+    rows = np.maximum(G.sum(1, dtype=np.float64), 0.0)
     q: Floats = rows / np.sqrt(max(rows.sum(), 1e-12))
     for _ in range(steps):
         rest = q @ q - q * q
-        q = np.sqrt(q * np.maximum(G @ q / np.maximum(rest, 1e-12), 0.0))
+        before, q = q, np.sqrt(q * np.maximum((G @ q.astype(G.dtype)) / np.maximum(rest, 1e-12), 0.0))
+        if np.abs(q - before).max(initial=0.0) <= _STILL * q.max(initial=0.0):
+            break
     return q
 
 
@@ -97,6 +103,20 @@ def shrink(residual: Floats, kinds: NDArray[np.int64], sigma: float, power: floa
     return found
 
 
+def shrink_table(noisy: Singles, prior: Singles, sigma: float, powers: Sequence[float]) -> list[Singles]:
+    """A symmetric table shrunk toward its prior as `shrink` does in classes of like priors: one for each power."""
+    cells = prior[np.triu_indices(len(prior), 1)]
+    ends = class_ends(len(cells), _FIRST_BIN, _GROWTH)
+    places = len(cells) - np.array(ends, dtype=np.int64)
+    edges = np.partition(cells, places)[places] if ends else cells[:0]
+    counts = pair_tables.count_levels(noisy, prior, edges, sigma)
+    factors = np.zeros(counts.shape)
+    heights = _heights(int(np.flatnonzero(counts.any(0)).max(initial=0)) + 1)
+    for kind in np.flatnonzero(counts.any(1)):
+        factors[kind, : len(heights)] = _factor(heights, counts[kind, : len(heights)])
+    return [pair_tables.shrink_cells(noisy, prior, edges, sigma, factors**power) for power in powers]
+
+
 def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats:
     """The posterior mean of values above a threshold, where `hidden` others are known to lie below it."""
     levels = _levels(values / sigma)
@@ -107,14 +127,14 @@ def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats
 
 def _levels(z: Floats) -> NDArray[np.int64]:
     """A number for each class of like deviations."""
-    doublings = np.log2(np.maximum(z, 8.0) / 8)
-    return np.minimum(z * _STEPS + 0.5, 8 * _STEPS).astype(np.int64) + (doublings * _STEPS + 0.5).astype(np.int64)
+    near = np.minimum(z, FAR) * STEPS + 0.5
+    return near.astype(np.int64) + (np.log2(np.maximum(z, FAR) / FAR) * STEPS + 0.5).astype(np.int64)
 
 
 def _heights(n: int) -> Floats:
     """The deviation that each class of _levels stands for."""
     level = np.arange(n)
-    return np.minimum(level / _STEPS, 8.0) * 2.0 ** (np.maximum(level - 8 * _STEPS, 0) / _STEPS)
+    return np.asarray(np.minimum(level / STEPS, FAR) * 2.0 ** (np.maximum(level - FAR * STEPS, 0) / STEPS))
 
 
 def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0.0, 0), steps: int = 2000) -> Floats:

@@ -20,9 +20,10 @@ from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.baskets import count_pairs
+from recveil.kernels.pair_tables import square
 from recveil.kernels.rating_counts import count_effects, count_loadings, count_products, count_rest
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
-from recveil.mechanisms.dp_ratings.directions import directions, square, tastes
+from recveil.mechanisms.dp_ratings.directions import directions, tastes
 from recveil.mechanisms.dp_ratings.drawing import Tables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
 from recveil.mechanisms.dp_ratings.features import feature_matrix
@@ -68,7 +69,7 @@ class DpRatings(Synthesis):
     reads_features = True
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     rounds = 3
-    drawing = ("k",)
+    drawing = ("k", "structure")
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -81,6 +82,12 @@ class DpRatings(Synthesis):
         "Boolean or an Enum of numbers",
     )
     k: int | str = parameter("auto", about="how many people to draw; auto: about as many as there were")
+    structure: str = parameter(
+        "known",
+        about="known: people differ as the tables know, best to learn from; whole: as much as real ones do, some of it "
+        "in directions of chance, best to compare predictors inside the release",
+        rule=("known", "whole"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -186,8 +193,8 @@ class DpRatings(Synthesis):
             return {"effect": np.clip(found, -MOST_EFFECT, MOST_EFFECT)}
         if len(published) == 2:
             paired, top = self.paired(published, public), self.top(published)
-            G = square(published[1]["pairs"] / UNIT, len(paired))
-            R = square(published[1]["products"] / UNIT, len(top))
+            G = square(published[1]["pairs"], len(paired), UNIT)
+            R = square(published[1]["products"], len(top), UNIT)
             psi = tastes(G, paired, have, sigma["pairs"])
             phi = directions(R, top, psi, sigma["products"], features)
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
@@ -222,18 +229,21 @@ class DpRatings(Synthesis):
         """The published statistics in units of one person, with the deviations of their noise."""
         every = {name: table for tables in published for name, table in tables.items()}
         return Tables(
-            {name: every[name] / UNIT for name in SHARES},
+            {name: every[name] / UNIT for name in SHARES if name != "pairs"},
+            square(every["pairs"], len(self.paired(published, public)), UNIT),
             self.sigmas(public),
             every["effect"],
             every["phi"],
             every["psi"],
             self.paired(published, public),
+            self.top(published),
             self.levels,
             self._features(public, len(every["effect"])),
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
-        return draw_people(self.tables(published, public), public, None if self.k == "auto" else int(self.k), source)
+        tables, k = self.tables(published, public), None if self.k == "auto" else int(self.k)
+        return draw_people(tables, public, k, self.structure == "whole", source)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from recveil.kernels.rating_draws import race, swap
+from recveil.kernels.pair_tables import cumulate_rows, pair_errors
+from recveil.kernels.rating_draws import choose, swap
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs
 from recveil.mechanisms.dp_streams.drawing import cumulated
 from recveil.randomness import Source
@@ -19,28 +19,18 @@ _SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contribut
 _MOST_RARE = 0.6  # of a person's kept items: how many rare ones she may have beside them
 
 
-def draw_baskets(expected: ExpectedPairs, M: Floats, sizes: Ints, source: Source) -> NDArray[np.int32]:
+def draw_baskets(expected: ExpectedPairs, M: NDArray[np.float32], sizes: Ints, source: Source) -> NDArray[np.int32]:
     """Sets of kept items of the given sizes, one after the other, whose weighted pairs come near M."""
     starts = np.append(0, np.cumsum(sizes))
     q = np.maximum(expected.q, 1e-9 * max(float(expected.q.max()), 1e-9))
-    item: NDArray[np.int32] = race(source.derive("race").key(), starts, q, expected.taste)
-    strength = M.sum(1)
+    item: NDArray[np.int32] = choose(source.derive("choose").key(), starts, q, expected.taste)
+    strength = M.sum(1, dtype=np.float64)
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
-    target = M * ((sizes * (sizes - 1) * weight).sum() / max(float(strength.sum()), 1e-12))
-    error = np.empty((*M.shape, 2), dtype=np.float32)
-    error[:, :, 0] = pair_counts(starts, item, weight, len(M)) - target
-    error[:, :, 1] = 1 / (target + _SOFTNESS * float(weight.mean()))
-    swap(source.derive("swap").key(), starts, item, error, cumulated(strength[None])[0], cumulated(M), SWEEPS)
+    target = M * np.float32((sizes * (sizes - 1) * weight).sum() / max(float(strength.sum()), 1e-12))
+    error = pair_errors(starts, item, weight, target, _SOFTNESS * float(weight.mean()))
+    del target
+    swap(source.derive("swap").key(), starts, item, error, cumulated(strength[None])[0], cumulate_rows(M), SWEEPS)
     return item
-
-
-def pair_counts(starts: Ints, item: NDArray[np.int32], weight: Floats, m: int) -> Floats:
-    """The sum over baskets of their pairs, each with its weight; no item with itself."""
-    user = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    X = sparse.csr_array((np.sqrt(weight)[user], (user, item)), shape=(len(starts) - 1, m))
-    counts: Floats = (X.T @ X).toarray()
-    np.fill_diagonal(counts, 0.0)
-    return counts
 
 
 def add_rare(
@@ -55,7 +45,7 @@ def add_rare(
     more = source.derive("number").generator().binomial(sizes, _chances(sizes, share))
     more = np.minimum(more, len(rare))
     starts = np.append(0, np.cumsum(more))
-    added = rare[race(source.derive("rare").key(), starts, have[rare], np.zeros((len(rare), 1)))].astype(np.int32)
+    added = rare[choose(source.derive("rare").key(), starts, have[rare], np.zeros((len(rare), 0)))].astype(np.int32)
     user = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), np.repeat(np.arange(len(sizes)), more)])
     order = np.argsort(user, kind="stable")
     return np.concatenate([codes, added])[order], sizes + more

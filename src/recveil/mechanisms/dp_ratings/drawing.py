@@ -16,17 +16,17 @@ from recveil.data import Interactions
 from recveil.mechanism import Drawn, Public
 from recveil.mechanisms.dp_ratings import people
 from recveil.mechanisms.dp_ratings.baskets import add_rare, draw_baskets
-from recveil.mechanisms.dp_ratings.directions import square
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings, popularity
 from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
-from recveil.mechanisms.dp_ratings.ratings import RatingModel, Told, baskets, calibrated
+from recveil.mechanisms.dp_ratings.ratings import Told, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale
 from recveil.randomness import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Singles = NDArray[np.float32]
 
 _LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her own ratings
 
@@ -36,11 +36,13 @@ class Tables:
     """Published tables in units of one person, over the vocabulary; with the deviations of their noise."""
 
     noisy: dict[str, Floats]
+    pairs: Singles  # of the paired items
     sigma: dict[str, float]
     effect: Floats  # as published after the first round
     phi: Floats
     psi: Floats
     paired: Ints
+    top: Ints  # the items whose products are counted
     scale: Scale
     features: Floats | None = None  # public ones of the items
 
@@ -48,13 +50,9 @@ class Tables:
     def have(self) -> Floats:
         return popularity(self.noisy["have"], self.sigma["have"])
 
-    @property
-    def pairs(self) -> Floats:
-        return square(self.noisy["pairs"], len(self.paired))
 
-
-def told(tables: Tables) -> Told:
-    """What the tables tell of ratings."""
+def told(tables: Tables, whole: bool = False) -> Told:
+    """What the tables tell of ratings; whole: also of structure beyond the known directions."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
@@ -68,7 +66,15 @@ def told(tables: Tables) -> Told:
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
+        tables.top,
+        structure(noisy["products"], sigma["products"]) if whole else 0.0,
     )
+
+
+def structure(products: Floats, sigma: float) -> float:
+    """How large the squares of products are together, as far as that is certain: what noise adds is taken off."""
+    noise = sigma**2 * (len(products) + 2 * np.sqrt(2 * len(products)))
+    return max(float(products @ products) - float(noise), 0.0)
 
 
 def expected(tables: Tables) -> ExpectedPairs:
@@ -80,17 +86,19 @@ def expected(tables: Tables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
+def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
     pairs = expected(tables)
-    M = shrunk_pairs(tables.pairs, pairs, tables.sigma["pairs"], 0.5)
-    item = draw_baskets(pairs, M, sizes, source.derive("baskets"))
-    known = told(tables)
+    varied, mean = shrunk_pairs(tables.pairs, pairs, tables.sigma["pairs"])
+    alike = Likeness(likeness(mean), tables.paired, tables.have)
+    del mean
+    item = draw_baskets(pairs, varied, sizes, source.derive("baskets"))
+    known = told(tables, whole)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
-    value, model = calibrated(rows, known)
+    value, loading = calibrated(rows, known)
     levels = np.array(tables.scale.levels)
     level = np.searchsorted(tables.scale.ends, value, side="right")
     made = Interactions(
@@ -101,24 +109,24 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
         levels[level],
         unit="session" if public.unit == "session" else "user",
     )
-    frames = item_tables(known, model).frames(public.items)
-    frames["pairs"] = pair_frame(direct(tables, pairs), public.items)
+    frames = item_tables(known, loading).frames(public.items)
+    frames["pairs"] = pair_frame(alike, public.items)
     return Drawn(made, frames, notes={"few people": little} if little else {})
 
 
-def direct(tables: Tables, pairs: ExpectedPairs | None = None) -> Likeness:
+def direct(tables: Tables) -> Likeness:
     """How alike items are, straight from the noisy tables."""
-    M = shrunk_pairs(tables.pairs, pairs or expected(tables), tables.sigma["pairs"], 1.0)
-    return Likeness(likeness(M), tables.paired, tables.have)
+    mean = shrunk_pairs(tables.pairs, expected(tables), tables.sigma["pairs"])[1]
+    return Likeness(likeness(mean), tables.paired, tables.have)
 
 
-def item_tables(known: Told, model: RatingModel) -> ItemTables:
+def item_tables(known: Told, loading: Floats) -> ItemTables:
     """What predicts ratings straight from the tables."""
     mean, variance, spread = people.typical(known.profiles)
-    length = (model.loading**2).sum(1)
+    length = (loading**2).sum(1)
     return ItemTables(
         known.effect * spread / known.keeps,
-        model.loading * spread,
+        loading * spread,
         spread**2 * np.maximum(1 - length, 0.05),
         (mean, max(variance, _LEAST_VARIANCE)),
         known.scale,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Interactions
+from recveil.kernels.pair_tables import nearest_cells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,13 +29,13 @@ class Likeness:
     have: Floats
 
 
-def likeness(M: Floats, nearest: int = NEAREST) -> sparse.csr_array:
+def likeness(M: NDArray[np.float32], nearest: int = NEAREST) -> sparse.csr_array:
     """Cosines from expected pairs; a row keeps its largest."""
-    norm = np.sqrt(np.maximum(M.sum(1), 1e-12))
-    S = M / norm / norm[:, None]
-    if nearest < len(S):
-        S[np.partition(S, -nearest, axis=1)[:, [-nearest]] > S] = 0.0
-    return sparse.csr_array(S)
+    norm = np.sqrt(np.maximum(M.sum(1, dtype=np.float64), 1e-12))
+    column, value = nearest_cells(M, norm, nearest)
+    there = column >= 0
+    starts = np.append(0, np.cumsum(there.sum(1)))
+    return sparse.csr_array((value[there].astype(np.float64), column[there], starts), shape=M.shape)
 
 
 def pair_frame(alike: Likeness, items: pl.Series) -> pl.DataFrame:

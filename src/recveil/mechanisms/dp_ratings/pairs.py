@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.dp import denoise
+from recveil.mechanisms.dp_ratings.directions import extremes
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]  # tables of pairs: their noise is far above what single precision loses
 
 _FLOOR = 0.02  # of what popularity alone would give
 _MOST_FOR_RANK = 2048
@@ -23,62 +25,55 @@ class ExpectedPairs:
     """For kept items: what popularity and tastes expect of pairs, and the vectors of taste that say so."""
 
     q: Floats
-    prior: Floats  # m x m, with an empty diagonal
+    prior: Singles  # m x m, with an empty diagonal
     taste: Floats  # an item's vector u: people of taste g have it in proportion to q exp(u g - |u|^2 / 2)
 
 
-def expected_pairs(G: Floats, tastes: Floats, sigma: float) -> ExpectedPairs:
+def expected_pairs(G: Singles, tastes: Floats, sigma: float) -> ExpectedPairs:
     """What lies behind noisy pairs; tastes: where people stand who have an item, one row an item."""
     q = denoise.independence(G)
-    E = G - np.outer(q, q)
-    factor = _factor(E, q[:, None] * tastes)
-    low = factor @ factor.T
-    prior = np.outer(q, q) + low
+    alone = np.outer(q, q).astype(np.float32)
+    np.fill_diagonal(alone, 0.0)
+    factor = _factor(G - alone, q[:, None] * tastes)
+    small = factor.astype(np.float32)
+    prior = small @ small.T
+    prior += alone
     np.fill_diagonal(prior, 0.0)
     if len(G) <= _MOST_FOR_RANK:
-        rest = G - prior
-        np.fill_diagonal(rest, 0.0)
-        prior += _standing_out(rest, sigma)
-    prior = np.maximum(prior, _FLOOR * np.outer(q, q))
-    np.fill_diagonal(prior, 0.0)
+        prior += _standing_out(G - prior, sigma)
+    alone *= np.float32(_FLOOR)
+    np.maximum(prior, alone, out=prior)
     u = factor / np.maximum(q, 1e-9)[:, None]
     length = (u * u).sum(1, keepdims=True)
     return ExpectedPairs(q, prior, u * np.sqrt(np.minimum(1.0, _MOST_TASTE / np.maximum(length, 1e-12))))
 
 
-def shrunk_pairs(G: Floats, expected: ExpectedPairs, sigma: float, power: float) -> Floats:
-    """The prior and what is left of the noisy table, shrunk. Power 1/2: counts vary as the true ones do; 1: means."""
-    above = np.triu_indices(len(G), 1)
-    prior = expected.prior[above]
-    found = np.maximum(prior + denoise.shrink(G[above] - prior, denoise.classes(prior), sigma, power), 0.0)
-    M = np.zeros_like(G)
-    M[above] = found
-    M += M.T
-    return M
+def shrunk_pairs(G: Singles, expected: ExpectedPairs, sigma: float) -> tuple[Singles, Singles]:
+    """The prior and what is left of the noisy table, shrunk: to vary as the true counts do, and as their means do."""
+    varied, mean = denoise.shrink_table(G, expected.prior, sigma, (0.5, 1.0))
+    return varied, mean
 
 
-def _standing_out(R: Floats, sigma: float) -> Floats:
+def _standing_out(R: Singles, sigma: float) -> Singles:
     """`denoise.low_rank`, of a large table from its few largest directions alone."""
     if len(R) <= _SMALL:
-        return denoise.low_rank(R, sigma)
-    from scipy.sparse.linalg import eigsh
-
-    values, vectors = eigsh(R, k=_MOST_RANK, which="LM", v0=np.cos(np.arange(len(R))), tol=1e-6)
+        return denoise.low_rank(R.astype(np.float64), sigma).astype(np.float32)
+    values, vectors = extremes(R, _MOST_RANK)
     edge = 2 * sigma * np.sqrt(len(R))
     kept = np.abs(values) > edge
     true = (np.abs(values[kept]) + np.sqrt(values[kept] ** 2 - edge**2)) / 2
     true -= (edge / 2) ** 2 / true  # as much as noise adds to it
-    found = (vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T
+    side = vectors[:, kept].astype(np.float32)
+    found = (side * (true * np.sign(values[kept])).astype(np.float32)) @ side.T
     np.fill_diagonal(found, 0.0)
     return np.asarray(found)
 
 
-def _factor(E: Floats, basis: Floats) -> Floats:
-    """F with F F' nearest to E off the diagonal, among those whose columns lie in the span of `basis`."""
+def _factor(E: Singles, basis: Floats) -> Floats:
+    """F with F F' nearest to E off its empty diagonal, among those whose columns lie in the span of `basis`."""
     U, strength, _ = np.linalg.svd(basis, full_matrices=False)
     U = U[:, strength > 1e-9 * max(float(strength.max(initial=0.0)), 1e-12)]
-    hollow = E - np.diag(np.diag(E))
-    plain = U.T @ hollow @ U
+    plain = U.T @ (E @ U.astype(np.float32))
     W = plain
     for _ in range(_FILLS):
         diagonal = np.einsum("ik,kl,il->i", U, W, U)

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.data import group
-from recveil.kernels.rating_counts import count_effects, count_loadings, count_rest, profiles_of
+from recveil.kernels.baskets import count_items
+from recveil.kernels.rating_counts import count_loadings, count_products, count_rest, profiles_of
+from recveil.kernels.rating_levels import cut_by_shares, heights, leanings
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS, draw_profiles, typical
 from recveil.mechanisms.dp_ratings.scale import Scale
@@ -25,6 +27,9 @@ ROUNDS = 5
 _UNIT = 2**16
 _START = 2.5  # loadings to begin with, in those that were counted
 _LEAST_ANSWER = 0.2  # of the largest: how weakly drawn ratings may seem to answer to a direction
+_SURE_ANSWER = 0.5  # the same for the tables
+HIDDEN = 8  # directions
+_START_HIDDEN = 0.3
 _MOST_LOADING = 0.7  # squared length of an item's loadings: the rest is chance
 _STEADY = 0.8  # of the best answer so far, below which a correction is taken back
 _CONVINCING = 0.5  # of the counted loadings must show in the drawn ratings; else they were noise
@@ -43,6 +48,8 @@ class Told:
     profiles: Floats
     levels: Floats
     scale: Scale
+    top: Ints  # the items whose products were counted
+    structure: float  # the sum of squares of these products, without what noise adds; 0: none beyond the known
 
     @property
     def keeps(self) -> float:
@@ -61,9 +68,13 @@ class Baskets:
     item: NDArray[np.int32]
     height: Floats
     spread: Floats
-    stand: Floats  # people in the directions of ratings
+    stand: Floats  # people in the directions of ratings, then in hidden ones
+    hidden: Floats  # items in directions that nobody knows: one row an item, of length about 1
     chance: Floats  # of each rating
     offset: Floats  # of each item
+    by_item: tuple[Ints, Ints]  # where each item's rows begin, and the rows, item by item
+    weight: Floats  # of each item, if every person weighs 1
+    have: Floats  # how many have each item, counted as it was of people
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,7 @@ class RatingModel:
     loading: Floats
     stretch: float = 1.0
     move: float = 0.0
+    hidden: float = 0.0  # length of the loadings in hidden directions
 
 
 def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) -> Baskets:
@@ -81,105 +93,105 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
     rng = source.generator()
     user = np.repeat(np.arange(len(sizes)), sizes)
     height, spread = draw_profiles(told.profiles, len(sizes), rng)
-    d = told.phi.shape[1]
+    starts, d = np.append(0, np.cumsum(sizes)), told.phi.shape[1]
     return Baskets(
-        np.append(0, np.cumsum(sizes)),
+        starts,
         user,
         item,
         height,
         spread,
-        rng.standard_normal((len(sizes), d)),
+        rng.standard_normal((len(sizes), d + HIDDEN)),
+        rng.standard_normal((len(told.have), HIDDEN)) / np.sqrt(HIDDEN),
         rng.standard_normal(len(item)),
         rng.random(len(told.have)),
+        group(item, len(told.have)),
+        np.bincount(item, 1.0 / np.maximum(sizes, 1)[user], len(told.have)).astype(np.float64),
+        count_items(starts, item, len(told.have), _UNIT) / _UNIT,
     )
 
 
-def calibrated(rows: Baskets, told: Told) -> tuple[Floats, RatingModel]:
-    """The value of every row on the inner scale, and the model that gave it."""
-    model = RatingModel(told.effect, _START * told.loading)
-    value = draw_ratings(rows, model, told)
+def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
+    """The value of every row on the inner scale, and the loadings of items for those who predict with the tables.
+
+    Rows want all the structure that may be there; who predicts wants what is sure.
+    """
+    model = RatingModel(told.effect, _START * told.loading, hidden=_START_HIDDEN if told.structure > 0 else 0.0)
+    value, shown = _shown(rows, model, told)
     best, loading = 0.0, model.loading
     for _ in range(ROUNDS):
-        model = corrected(rows, value, model, told)
-        value = draw_ratings(rows, model, told)
-        answer = _answer(rows, value, told)
+        model = corrected(rows, value, shown, model, told)
+        value, shown = _shown(rows, model, told)
+        answer = _answer(rows, shown, told)
         if answer < _STEADY * best:  # a correction that went astray is taken back
             model = replace(model, loading=loading)
-            value = draw_ratings(rows, model, told)
+            value, shown = _shown(rows, model, told)
         elif answer > best:
             best, loading = answer, model.loading
-    if _answer(rows, value, told) < _CONVINCING:
-        model = replace(model, loading=np.zeros_like(model.loading))
-        value = draw_ratings(rows, model, told)
-    return value, model
+    if _answer(rows, shown, told) < _CONVINCING:
+        none = np.zeros_like(model.loading)
+        return draw_ratings(rows, replace(model, loading=none), told), none
+    return value, _held(_wanted(rows, shown, model, told, _SURE_ANSWER))
 
 
-def _answer(rows: Baskets, value: Floats, told: Told) -> float:
+def _shown(rows: Baskets, model: RatingModel, told: Told) -> tuple[Floats, Floats]:
+    """Values by this model, and their loadings, counted as those of people."""
+    value = draw_ratings(rows, model, told)
+    return value, count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
+
+
+def _answer(rows: Baskets, shown: Floats, told: Told) -> float:
     """How much of the counted loadings shows in the drawn ratings."""
-    have, C = _drawn_loadings(rows, value, told)
-    wanted = have[:, None] * told.loading
-    return float((C * wanted).sum() / max(float((wanted**2).sum()), 1e-12))
+    wanted = rows.have[:, None] * told.loading
+    return float((shown * wanted).sum() / max(float((wanted**2).sum()), 1e-12))
 
 
-def corrected(rows: Baskets, value: Floats, model: RatingModel, told: Told) -> RatingModel:
+def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, told: Told) -> RatingModel:
     """The model, moved by how far the drawn ratings fall short of what was told."""
-    have, C = _drawn_loadings(rows, value, told)
-    F = np.linalg.lstsq(have[:, None] * model.loading, C, rcond=None)[0]
-    U, s, W = np.linalg.svd(F)
-    inverse = W.T @ np.diag(1 / np.maximum(s, max(_LEAST_ANSWER * float(s.max()), 1e-9))) @ U.T
-    loading = (model.loading + told.loading @ inverse) / 2
-    length = (loading**2).sum(1, keepdims=True)
-    loading *= np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12)))
+    loading = _held((model.loading + _wanted(rows, shown, model, told, _LEAST_ANSWER)) / 2)
     classes = (told.scale.ends, HEIGHTS, SPREADS)
     rest = count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
-    short = told.rest - rest / np.maximum(have, 1e-9)
-    effect = model.effect + np.where(have > 0, short, 0.0) * told.have / (told.have + 0.5)
+    short = told.rest - rest / np.maximum(rows.have, 1e-9)
+    effect = model.effect + np.where(rows.have > 0, short, 0.0) * told.have / (told.have + 0.5)
     drawn = profiles_of(rows.starts, rows.item, value, told.early)
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
-    return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()))
+    hidden = model.hidden * more_structure(rows, value, told) if model.hidden > 0 else 0.0
+    return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()), hidden)
+
+
+def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least: float) -> Floats:
+    """Loadings that would show as those of people do, if drawn ratings answer to them as they did to the model's.
+
+    least: of the largest answer, how weak one in any direction is taken to be.
+    """
+    F = np.linalg.lstsq(rows.have[:, None] * model.loading, shown, rcond=None)[0]
+    U, s, W = np.linalg.svd(F)
+    inverse = W.T @ np.diag(1 / np.maximum(s, max(least * float(s.max()), 1e-9))) @ U.T
+    return np.asarray(told.loading @ inverse)
+
+
+def _held(loading: Floats) -> Floats:
+    length = (loading**2).sum(1, keepdims=True)
+    return np.asarray(loading * np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12))))
+
+
+def more_structure(rows: Baskets, value: Floats, told: Told) -> float:
+    """The factor for hidden loadings that brings products of drawn ratings nearer to those of people."""
+    among = np.full(len(told.have), -1, dtype=np.int32)
+    among[told.top] = np.arange(len(told.top), dtype=np.int32)
+    drawn = count_products(rows.starts, rows.item, value, told.early, among, len(told.top), _UNIT) / _UNIT
+    return float(np.clip((told.structure / max(float(drawn @ drawn), 1e-9)) ** 0.25, 0.7, 1.4))
 
 
 def draw_ratings(rows: Baskets, model: RatingModel, told: Told) -> Floats:
     """Values on the inner scale, levels only."""
-    length = (model.loading**2).sum(1)
-    z = (model.loading[rows.item] * rows.stand[rows.user]).sum(1)
-    z += np.sqrt(np.maximum(1 - length, 0.05))[rows.item] * rows.chance
-    z = _standardised(z, rows)
+    loading = np.hstack([model.loading, model.hidden * rows.hidden])
+    alone = np.sqrt(np.maximum(1 - (loading**2).sum(1), 0.05))
+    lean = leanings(rows.starts, rows.item, loading, alone, rows.stand, rows.chance, rows.spread)
     mean, _, _ = typical(told.profiles)
     height = mean + model.stretch * (rows.height - mean) + model.move
-    n = np.maximum(np.bincount(rows.item, minlength=len(told.have)), 1)
-    lean = rows.spread[rows.user] * z
-    x = height[rows.user] + rows.spread[rows.user] * (model.effect / told.keeps)[rows.item] + lean
-    x -= (np.bincount(rows.item, lean, minlength=len(n)) / n)[rows.item]
-    rising = np.argsort(x)
-    starts, order = group(rows.item[rising], len(n))
-    order = rising[order]  # item by item, in each from the lowest rating to the highest
-    item = rows.item[order]
-    rank = np.arange(len(item)) - starts[item]
-    weight: Floats = np.bincount(rows.item, 1.0 / np.diff(rows.starts)[rows.user], len(n)).astype(np.float64)
-    shares = item_shares(np.bincount(rows.item, x, minlength=len(n)) / n, weight, told.levels, told.scale.values)
-    place = (rank + rows.offset[item]) / n[item]
-    ends = np.cumsum(shares, axis=1)[:, :-1]
-    level = np.zeros(len(item), dtype=np.int64)
-    for k in range(ends.shape[1]):
-        level += place > ends[item, k]
-    value = np.empty(len(item))
-    value[order] = told.scale.values[level]
+    x, means = heights(*rows.by_item, rows.user, lean, model.effect / told.keeps, height, rows.spread)
+    shares = item_shares(means, rows.weight, told.levels, told.scale.values)
+    value: Floats = cut_by_shares(*rows.by_item, x, shares, rows.offset, told.scale.values)
     return value
-
-
-def _drawn_loadings(rows: Baskets, value: Floats, told: Told) -> tuple[Floats, Floats]:
-    """How many have each item, and the loadings of the drawn ratings, counted as those of people."""
-    have = count_effects(rows.starts, rows.item, value, len(told.have), _UNIT)[0] / _UNIT
-    C = count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
-    return have, C
-
-
-def _standardised(z: Floats, rows: Baskets) -> Floats:
-    n = np.diff(rows.starts)
-    z = z - (np.bincount(rows.user, z, minlength=len(n)) / np.maximum(n, 1))[rows.user]
-    spread = np.sqrt(np.bincount(rows.user, z * z, minlength=len(n)) / np.maximum(n, 1))
-    found: Floats = z / np.maximum(spread, 0.05)[rows.user]
-    return found
