@@ -61,12 +61,18 @@ def test_the_atlas_keeps_aggregates_alone() -> None:
         assert len(leaves(document.content)) < 400  # a table of people would be longer
 
 
+def verdicts_of(document: kept.Document) -> set[str]:
+    return {claim["verdict"] for claim in document.content["claims"]}
+
+
 def test_every_page_of_the_ledger_has_every_claim() -> None:
     made = dict(claims.pages())
     for document in kept.usable("claims"):
         page = made[f"claims/{document.name}.md"]
         rows = [row for row in ROWS.findall(page) if not row.startswith(("| where", "| ---"))]
         assert len(rows) == len(document.content["claims"])
+        if "not reproduced" in verdicts_of(document):
+            assert 'class="v2"' in page  # a verdict has its colour on every page
     total = len(kept.published(kept.all_claims()))
     assert f"Of {total} numbers" in made["claims/index.md"]
 

@@ -33,7 +33,8 @@ def _index(found: list[kept.Document], faults: list[str]) -> str:
     rows = []
     for d in found:
         one = kept.counts(kept.published(d.content["claims"]))
-        rows.append([f"[{d.content['title']}]({d.name}.md)", *(one.get(v, 0) for v in kept.VERDICTS[:5]), _state(d)])
+        name = d.content["title"].partition(":")[0]
+        rows.append([f"[{name}]({d.name}.md)", _state(d), *(one.get(v, 0) for v in kept.VERDICTS[:5])])
     lines = [
         "# The ledger of published claims",
         "",
@@ -42,8 +43,8 @@ def _index(found: list[kept.Document], faults: list[str]) -> str:
         f"we measure. {number.get('not reproduced', 0)} are not reproduced, and "
         f"{number.get('contradicted by the paper', 0)} are contradicted by the paper's own numbers.",
         "",
-        raw(stacked(number, "All claims by verdict")),
-        table(["paper", *kept.VERDICTS[:5], "made by"], rows),
+        raw(stacked(number, "All claims by verdict", kept.VERDICTS)),
+        table(["paper", "made by", *kept.VERDICTS[:5]], rows),
         "",
         *(f"- {fault}" for fault in faults),
         "",
@@ -74,7 +75,8 @@ def _page(document: kept.Document) -> str:
         kept.published(content["claims"]),
         [c for c in content["claims"] if c["verdict"] == "beside the paper"],
     )
-    lines = [f"# {content['title']}", "", raw(stacked(kept.counts(own), f"Claims of {document.name} by verdict"))]
+    drawn = stacked(kept.counts(own), f"Claims of {document.name} by verdict", kept.VERDICTS)
+    lines = [f"# {content['title']}", "", raw(drawn)]
     if document.stale:
         lines += [f":::{{warning}}\n{document.stale} Run `make ledger` again.\n:::", ""]
     if content.get("not_run"):

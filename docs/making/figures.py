@@ -50,10 +50,10 @@ def intervals(
                 f'<line class="{kind}" x1="{x(mark.low):.1f}" x2="{x(mark.high):.1f}" y1="{y}" y2="{y}"/>'
                 + _shape(mark.series, x(mark.value), y)
             )
-    at = LEFT
+    at = float(LEFT)
     for number, name in enumerate(series):
-        drawn.append(f'{_shape(number, at, 14)}<text x="{at + 10}" y="18">{escape(name)}</text>')
-        at += 24 + 8 * len(name)
+        drawn.append(f'{_shape(number, at, 14)}<text x="{at + 10:.1f}" y="18">{escape(name)}</text>')
+        at += 26 + 9.4 * len(name)  # room for the larger letters of a phone
     return _figure(drawn, high + 24, title)
 
 
@@ -66,17 +66,17 @@ def _shape(series: int, x: float, y: float) -> str:
     return f'<path class="s{series}" d="M{x:.1f} {y - 6}l6 11h-12z"/>'
 
 
-def stacked(parts: Mapping[str, int], title: str) -> str:
-    """One bar cut into parts, each with its number; the names stand below."""
+def stacked(parts: Mapping[str, int], title: str, colours: Sequence[str]) -> str:
+    """One bar cut into parts, each with its number; the names stand below. A name has its colour on every page."""
     total = sum(parts.values()) or 1
     drawn, at = [], 0.0
     for number, (name, count) in enumerate(parts.items()):
-        wide = WIDTH * count / total
-        drawn.append(f'<rect class="v{number}" x="{at:.1f}" y="0" width="{max(wide - 1.5, 1):.1f}" height="26"/>')
+        wide, colour = WIDTH * count / total, colours.index(name)
+        drawn.append(f'<rect class="v{colour}" x="{at:.1f}" y="0" width="{max(wide - 1.5, 1):.1f}" height="26"/>')
         if wide > 26:
             drawn.append(f'<text class="on" x="{at + wide / 2:.1f}" y="18" text-anchor="middle">{count}</text>')
         x, y = 330 * (number % 2), 50 + 22 * (number // 2)
-        drawn.append(f'<rect class="v{number}" x="{x}" y="{y - 11}" width="12" height="12"/>')
+        drawn.append(f'<rect class="v{colour}" x="{x}" y="{y - 11}" width="12" height="12"/>')
         drawn.append(f'<text x="{x + 18}" y="{y}">{count} {escape(name)}</text>')
         at += wide
     return _figure(drawn, 50 + 22 * ((len(parts) + 1) // 2), title)

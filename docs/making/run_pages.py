@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent
@@ -26,9 +27,11 @@ def pages() -> list[Path]:
 
 
 def script(page: Path) -> str:
-    """The blocks of a page as one shell script; each Python block begins with those before it, silent."""
+    """The blocks of a page as one shell script. Python blocks in a row are one program; one after a shell block begins
+    with those before it, silent."""
     lines, before = ["set -eu"], ""
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    for language, blocks in groupby(BLOCK.findall(page.read_text(encoding="utf-8")), key=lambda block: block[0]):
+        code = "".join(text for _, text in blocks)
         if language == "sh":
             lines.append(code)
             continue

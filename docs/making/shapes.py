@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from making.markdown import table
@@ -32,22 +32,32 @@ def pages() -> Iterator[tuple[str, str]]:
         "real answers, to the commands that stand above each, on a sample. Of a list the first element is shown.",
         "",
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        _run(
-            "-c", "import recveil; recveil.write(recveil.sample('films?users=80,items=60'), 'ratings.csv')", cwd=folder
-        )
+    import recveil
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        recveil.write(recveil.sample("films?users=80,items=60"), "ratings.csv")
         for asked in ASKED:
-            answer = json.loads(_run("-m", "recveil", *asked.split(), "--json", cwd=folder))
+            answer = json.loads(_answer(asked))
             lines += [f"## {asked.split()[0]}", "", f"```text\nrecveil {asked} --json\n```", ""]
             lines += [table(["field", "type"], [[f"`{name}`", kind] for name, kind in _shape(answer)]), ""]
     yield "reference/json.md", "\n".join(lines) + "\n"
 
 
-def _run(*arguments: str, cwd: str) -> str:
-    done = subprocess.run([sys.executable, *arguments], cwd=Path(cwd), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)}: {done.stderr.strip()}")
-    return done.stdout
+def _answer(asked: str) -> str:
+    """What `recveil ASKED --json` prints; in this process, since eight would each load everything anew."""
+    from recveil.cli import main
+
+    said, before = io.StringIO(), sys.argv
+    sys.argv = ["recveil", *asked.split(), "--json"]
+    try:
+        with contextlib.redirect_stdout(said):
+            main()
+    except SystemExit as stopped:
+        if stopped.code:
+            raise SystemExit(f"recveil {asked} ended with exit code {stopped.code}") from None
+    finally:
+        sys.argv = before
+    return said.getvalue()
 
 
 def _shape(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
