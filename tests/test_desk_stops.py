@@ -52,9 +52,11 @@ def test_a_killed_server_loses_nothing_the_next_goes_on_and_ctrl_c_ends_it_with_
         shown = again.get("/api/candidates")
         assert {entry["spec"].partition(":")[0] for entry in shown["entries"]} == {s.partition(":")[0] for s in specs}
         with again.client.stream("GET", "/api/events") as stream, half_sent(again):  # as an open page does
-            assert next(stream.iter_lines()) == "event: state"
+            lines = stream.iter_lines()
+            assert next(lines) == "event: state"
             again.process.send_signal(signal.SIGINT)
             assert again.process.wait(60) == 0
+            list(lines)  # it was ended, not broken off: that would raise
         assert list((folder / "uploads").iterdir()) == []
         said.seek(0)
         assert said.read() == f"everything is in {folder}; recveil desk --project {folder} goes on\n"
