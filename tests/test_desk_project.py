@@ -23,6 +23,7 @@ from recveil.desk.project.bundles import bundle_place
 from recveil.desk.project.choices import ChoiceError, Choices, from_toml, to_toml
 from recveil.desk.project.crew import Crew
 from recveil.desk.project.folder import Project, StaleError, open_project, sole_desk
+from recveil.desk.project.frontier import candidates
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk
 from recveil.desk.project.plan import jobs_of, settled
 from recveil.desk.project.standing import STEPS, state
@@ -168,6 +169,12 @@ def test_candidates_run_and_a_spec_spelt_otherwise_is_the_same_job(crew: Crew) -
     assert found["steps"]["candidates"]["state"] == "open"  # none is chosen yet
     assert list(found["steps"]) == list(STEPS)
     assert crew.desk.result(both[0])["mechanisms"][0]["spec"] == "pseudonymise"
+    for name, known in (("public", 8), ("contractor", 4), ("team", 16)):  # what is found by what they may know
+        crew.project.change({"recipient": {"name": name}})
+        for card in candidates(crew.project)["entries"]:
+            at = {point.pop("known"): point for point in card["curve"]}
+            assert card["known"] == min(known, max(at)) and card["found"] == at[card["known"]] != at[2]
+    crew.project.change({"recipient": {"name": ""}})
 
 
 def test_a_result_belongs_to_the_choices_it_was_made_for(crew: Crew) -> None:

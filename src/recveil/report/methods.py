@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recveil.report.table import HEADLINE_KNOWN, Report
+from recveil.report.table import Report
 from recveil.report.verdict import COIN, MEMBERSHIP
 from recveil.report.words import FEW, counted
 
@@ -30,7 +30,7 @@ def methods(report: Report) -> list[tuple[str, str]]:
         "Linkage": (
             f"The attacker knows some {words.items} of a {words.person} and looks for her record in the release. "
             "Where several records fit alike, success is 1 / candidates. The verdict takes the strongest of our "
-            f"attackers who knows {HEADLINE_KNOWN} random {words.items}. Strangers: the share of people not in the "
+            f"attackers who knows {report.known} random {words.items}. Strangers: the share of people not in the "
             "data for whom the attacker still names a single record."
         ),
         "Lift": (

@@ -16,7 +16,7 @@ from recveil.formats.files import write_text
 from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement, frame_of
 
-HEADLINE_KNOWN = 4  # how many items the attacker of the verdict knows
+HEADLINE_KNOWN = 4  # items, where nobody says what an attacker knows
 MEMBERSHIP_ATTACKS = ("shadow-auc", "membership-auc")  # strong evidence first
 METRIC = "ndcg"  # by which lists are judged
 NEXT = "next ndcg"  # by which those are judged that read the order
@@ -98,6 +98,7 @@ class Report:
     meta: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
     attackers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # criterion, knows, weak, by attack
+    known: int = HEADLINE_KNOWN  # how many items the attacker of the verdict knows
 
     def record(self) -> dict[str, Any]:
         """As plain data, for --json."""
@@ -188,7 +189,7 @@ class Report:
 
     def found(self, entry: Entry) -> Measurement | None:
         """How many people the attacker of the verdict finds."""
-        return min(self.linkage(entry), key=lambda m: abs(m.params["known"] - HEADLINE_KNOWN), default=None)
+        return min(self.linkage(entry), key=lambda m: abs(m.params["known"] - self.known), default=None)
 
     def membership(self, entry: Entry) -> Measurement | None:
         """The strongest attack on whether a person is in the data at all; where a strong kind was run, of that kind."""

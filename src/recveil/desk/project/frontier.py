@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.desk.candidates import ELSEWHERE
 from recveil.desk.project import plan
+from recveil.desk.project.bundles import recipient
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Desk
@@ -18,7 +19,10 @@ from recveil.report.verdict import sentence
 
 
 def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str]]:
-    """One report on all candidates that are done, as recveil compare would give it; and the job of each spec."""
+    """One report on all candidates that are done, as recveil compare would give it; and the job of each spec.
+
+    The attacker of its verdict knows as much of a person as the recipient is thought to.
+    """
     desk = Desk(project)
     jobs = plan.candidate_jobs(desk, choices)
     found = [(one.id, record) for one in jobs if (record := desk.result(one.id))]
@@ -38,6 +42,7 @@ def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str
         left_out=tuple(dict.fromkeys(line for _, record in found for line in record["left_out"])),
         meta=found[0][1]["meta"],
         words=Words(person="session" if data["unit"] == "session" else "person"),
+        known=recipient(project, choices.recipient.name or "public").known_items,
     ), ids
 
 
@@ -57,7 +62,8 @@ def candidates(project: Project) -> dict[str, Any]:
 
 def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: str | None) -> dict[str, Any]:
     own = [m for m in report.measurements if m.mechanism == entry.spec]
-    figures = {"found": report.found(entry), "lift": report.lift(entry), "membership": report.membership(entry)}
+    found = report.found(entry)
+    figures = {"found": found, "lift": report.lift(entry), "membership": report.membership(entry)}
     return {
         "id": mark,
         **entry.record(),
@@ -65,6 +71,7 @@ def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: st
         "sentence": sentence(report, entry),
         "frontier": best,
         **{name: None if m is None else figures_of(m.record()) for name, m in figures.items()},
+        "known": None if found is None else found.params["known"],
         "curve": [{"known": m.params["known"], **figures_of(m.record())} for m in report.linkage(entry)],
         "damage": _damage(own),
         "measurements": [m.record() for m in own],

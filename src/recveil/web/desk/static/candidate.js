@@ -23,7 +23,7 @@ export function candidateCard(one, { key, colour, limits, chosen, take }) {
       make("small", {}, one.spec),
     ),
     meter(
-      say("card.found", { known: limits.known }),
+      say("card.found", { known: one.known ?? limits.known }),
       one.found,
       one.found && say("card.found.says", { often: often(one.found.value), limit: often(limits.found) }),
       { limit: limits.found, colour: "s0" },

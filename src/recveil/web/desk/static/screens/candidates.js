@@ -144,6 +144,7 @@ function draw(places, limits, choose) {
       name: shortSpec(one.spec),
       colour: colour(specOf(one.id)),
       found: one.found,
+      known: one.known,
       kept: one.lift,
     }));
   const chosen = choices().candidates.chosen;
@@ -154,7 +155,7 @@ function draw(places, limits, choose) {
   refill(
     places.picture,
     points.length
-      ? frontier(points, { limits, chosen: shown, choose, known: limits.known })
+      ? frontier(points, { limits, chosen: shown, choose, known: points[0].known })
       : make("p", { class: "empty" }, say("candidates.empty")),
     unplaced(choose),
   );
