@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,8 @@ def test_nobody_waits_at_the_end_for_a_model_that_takes_minutes() -> None:
         task.cancel()
         return len(await asyncio.gather(task, return_exceptions=True))
 
-    begin = time.monotonic()
-    assert asyncio.run(cut_short()) == 1
-    assert time.monotonic() - begin < 20
-    going.set()
+    with ThreadPoolExecutor(1) as pool:  # this thread may have a loop already: a browser's
+        try:
+            assert pool.submit(lambda: asyncio.run(cut_short())).result(timeout=20) == 1
+        finally:
+            going.set()
