@@ -211,7 +211,10 @@ def rng() -> np.random.Generator:
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "folkrank", "popular"),
-    [("hetrec-movielens", [0.2034, 0.4465, 0.5230], 0.0266), ("hetrec-lastfm", [0.1722, 0.4399, 0.5573], 0.1872)],
+    [
+        pytest.param("hetrec-movielens", [0.2034, 0.4465, 0.5230], 0.0266, marks=pytest.mark.slow),
+        ("hetrec-lastfm", [0.1722, 0.4399, 0.5573], 0.1872),
+    ],
 )
 def test_recall_on_hetrec(real_data: Path, folder: str, folkrank: list[float], popular: float) -> None:
     frame = pl.read_parquet(real_data / folder / "tags.parquet")
