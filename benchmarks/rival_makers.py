@@ -95,7 +95,7 @@ def par(rows: Interactions, seed: int, people: int = 200, epochs: int = 128) -> 
     return streams(drawn["clicks"] if isinstance(drawn, dict) else drawn, rows.items)
 
 
-def mostly(rows: Interactions, seed: int, minutes: float = 10) -> Interactions:
+def mostly(rows: Interactions, seed: int, minutes: float = 2) -> Interactions:
     """MOSTLY AI's autoregressive network with its own settings; it ends by itself, or after so many minutes."""
     from mostlyai.engine import TabularARGN
 

@@ -41,15 +41,26 @@ def found(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return of
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "svd", "direct", "lift", "order"), [(4, 0.930, 0.922, 0.36, 0.75), (8, 0.917, 0.918, 0.51, 0.85)]
-)
-def test_movielens_1m(found: Any, epsilon: int, svd: float, direct: float, lift: float, order: float) -> None:
+@pytest.mark.parametrize(("epsilon", "svd", "direct", "lift"), [(4, 0.930, 0.922, 0.36), (8, 0.917, 0.918, 0.51)])
+def test_movielens_1m(found: Any, epsilon: int, svd: float, direct: float, lift: float) -> None:
     means = found("ml-1m", f"epsilon={epsilon}", True)
     assert means["rmse svd"] <= svd
     assert means["rmse direct"] <= direct
     assert means["lift ease all"] >= lift
-    assert found("ml-1m", f"whole={epsilon}", True)["tau inside"] >= order  # the drawing for those who compare inside
+
+
+ORDER = [(4, 0.75), (8, 0.85)]
+
+
+@pytest.mark.xfail(reason="drawn as the tables know, .41 at epsilon 4 and .84 at epsilon 8 over four splits")
+@pytest.mark.parametrize(("epsilon", "order"), ORDER)
+def test_predictors_keep_their_order_inside(found: Any, epsilon: int, order: float) -> None:
+    assert found("ml-1m", f"epsilon={epsilon}", True)["tau inside"] >= order
+
+
+@pytest.mark.parametrize(("epsilon", "order"), ORDER)
+def test_predictors_keep_their_order_inside_the_drawing_for_them(found: Any, epsilon: int, order: float) -> None:
+    assert found("ml-1m", f"whole={epsilon}", True)["tau inside"] >= order
 
 
 def test_jester(found: Any) -> None:

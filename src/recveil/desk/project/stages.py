@@ -30,7 +30,6 @@ from recveil.errors import RecveilError
 from recveil.mechanisms import known_mechanisms
 
 FIRST_TARGETS = 500  # people attacked for the first figure, among all records
-HEADLINE_KNOWN = 4
 Stage = Callable[[Project, Job, Progress], Any]
 
 

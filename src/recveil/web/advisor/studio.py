@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -214,28 +215,17 @@ class Studio:
 
 async def _aside(work: Callable[..., Result], *given: Any) -> Result:
     """Its result, from a thread that nobody waits for at the end: a model may take minutes, and can be cut short."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Result] = loop.create_future()
-
-    def tell(result: Result | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(result)  # type: ignore[arg-type]
-        else:
-            done.set_exception(error)
+    done: Future[Result] = Future()
+    done.set_running_or_notify_cancel()  # nobody can call it off, so it can always be told
 
     def run() -> None:
-        result, failed = None, None
         try:
-            result = work(*given)
+            done.set_result(work(*given))
         except Exception as error:
-            failed = error
-        with suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(tell, result, failed)
+            done.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)
 
 
 async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
