@@ -48,7 +48,7 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 def speed(data: Interactions) -> None:
     import opendp.prelude as dp
 
-    mechanism = DpTags(epsilon=4.0)
+    mechanism = DpTags(epsilon=4.0, tags="observed")
     public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags",))
     release(data.take(slice(0, 2000)), mechanism)  # kernels are compiled
     published = timed("tables with exact noise", lambda: publish(data, mechanism, public, entropy()))
