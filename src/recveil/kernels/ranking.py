@@ -103,6 +103,32 @@ def grade(lists: NDArray[np.int32], starts: Ints, relevant: NDArray[np.int32], n
     return grades
 
 
+@njit(cache=True, parallel=True)
+def place(
+    scores: NDArray[np.float64], starts: Ints, seen: NDArray[np.int32], wanted: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Per row the place, from 1 on, of its wanted item among those not seen; of equal ones the lower code is first.
+
+    Infinite where the wanted item was seen, or has a score of -inf.
+    """
+    rows, width = scores.shape
+    places = np.full(rows, np.inf)
+    for r in prange(rows):
+        row, own = scores[r], scores[r, wanted[r]]
+        hers = np.unique(seen[starts[r] : starts[r + 1]])
+        if own == -np.inf or np.any(hers == wanted[r]):
+            continue
+        before = 0
+        for i in range(wanted[r]):
+            before += row[i] >= own
+        for i in range(wanted[r] + 1, width):
+            before += row[i] > own
+        for i in hers:
+            before -= row[i] > own or (row[i] == own and i < wanted[r])
+        places[r] = 1.0 + before
+    return places
+
+
 @njit(cache=True)
 def _won_by_counting(row: NDArray[np.float64], wanted: NDArray[np.float64], left_out: Ints) -> float:
     """How often a wanted score stands above one of the row, the entries left out apart; equal ones count one half."""

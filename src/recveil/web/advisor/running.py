@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import multiprocessing
 import secrets
@@ -24,7 +23,7 @@ from recveil.web.advisor.connections import bounded, room
 from recveil.web.advisor.logs import to_standard_error
 from recveil.web.advisor.sharing import Sharing
 from recveil.web.advisor.store import connect
-from recveil.web.advisor.studio import Settings, Studio, open_studio
+from recveil.web.advisor.studio import Settings, Studio, open_studio, settle
 
 log = logging.getLogger("recveil.web.advisor")
 
@@ -61,8 +60,7 @@ def server_of(studio: Studio, serving: Serving) -> uvicorn.Server:
         timeout_graceful_shutdown=5,
     )
     to_standard_error(serving.json_log)
-    gc.collect()
-    gc.freeze()  # what was loaded stays: looking through it again would hold everyone up for 0.1 s
+    settle()
     return uvicorn.Server(config)
 
 
