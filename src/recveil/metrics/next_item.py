@@ -154,4 +154,5 @@ def ranked(scores: Floats, streams: Streams) -> Floats:
     starts = np.append(0, np.cumsum(sizes))
     seen = streams.item[np.arange(starts[-1]) + np.repeat(streams.begin - starts[:-1], sizes)]
     scores = np.ascontiguousarray(scores, dtype=np.float64)
-    return place(scores, starts.astype(np.int64), seen, streams.item[streams.asked])
+    places: Floats = place(scores, starts.astype(np.int64), seen, streams.item[streams.asked])
+    return places
