@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import secrets
@@ -23,7 +24,7 @@ from recveil.web.advisor.connections import bounded, room
 from recveil.web.advisor.logs import to_standard_error
 from recveil.web.advisor.sharing import Sharing
 from recveil.web.advisor.store import connect
-from recveil.web.advisor.studio import Settings, Studio, open_studio, settle
+from recveil.web.advisor.studio import Settings, Studio, open_studio
 
 log = logging.getLogger("recveil.web.advisor")
 
@@ -60,8 +61,15 @@ def server_of(studio: Studio, serving: Serving) -> uvicorn.Server:
         timeout_graceful_shutdown=5,
     )
     to_standard_error(serving.json_log)
-    settle()
+    _settle()
+    studio.when_learned = _settle  # learning loads as much again
     return uvicorn.Server(config)
+
+
+def _settle() -> None:
+    """What was loaded so far stays: looking through it again and again would hold everyone up for 0.1 s each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _work(serving: Serving, listening: socket.socket, salt: bytes, number: int) -> None:

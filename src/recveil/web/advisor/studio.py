@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sqlite3
 import time
@@ -68,6 +67,8 @@ class Studio:
     items_number: int = 0  # of that model, in the database
     sharing: Sharing | None = None  # with other workers
     model_sheet: Sheet = field(init=False)
+    learned: bool = False  # once at least
+    when_learned: Callable[[], None] = lambda: None
     stale: bool = True  # clicks have arrived since the model was fitted
     requests: RateLimit = field(init=False)  # of those who hold a token
     clicks: RateLimit = field(init=False)  # of a person in a day
@@ -204,24 +205,17 @@ class Studio:
             await _guarded("publishing", self.refresh)
 
     async def keep_learned(self) -> None:
-        settled = False
         while True:
             took = await _guarded("learning", self.relearn)
-            if took is not None and not settled:
-                settle()  # learning loads much more
-                settled = True
+            if took is not None and not self.learned:
+                self.learned = True
+                self.when_learned()
             await asyncio.sleep(max(self.settings.publish_every, RESTS * (took or 0.0)))
 
     async def keep_forgetting(self) -> None:
         while True:
             await _guarded("forgetting", self.forget)
             await asyncio.sleep(UPKEEP)
-
-
-def settle() -> None:
-    """What was loaded so far stays: looking through it again and again would hold everyone up for 0.1 s."""
-    gc.collect()
-    gc.freeze()
 
 
 async def _aside(work: Callable[..., Result], *given: Any) -> Result:
