@@ -19,7 +19,6 @@ dp-streams would keep, selected with a tenth of the budget, as it does; the plai
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import time
@@ -30,6 +29,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from dp_streams_quality import MODELS, next_item, utility
+from places import FOLDER
 from rival_makers import LEFT_OUT, others
 from scipy import stats
 
@@ -43,7 +43,7 @@ from recveil.randomness import seeded
 from recveil.recommenders.popular import MostPopular
 from recveil.splits import QuerySplit, before_and_after, horizontal
 
-DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+DATA = FOLDER
 DELTA = 1e-5
 EPSILONS = (1.0, 4.0)
 SPLITS = {"yahoo": 4, "diginetica": 2}
