@@ -28,7 +28,7 @@ from recveil.web.advisor.noisy_counters import Budget, look
 from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
 from recveil.web.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.web.advisor.sharing import EVERY, Sharing
-from recveil.web.advisor.store import DAY, checkpoint, reading
+from recveil.web.advisor.store import DAY, apart, checkpoint, reading
 from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
@@ -151,13 +151,13 @@ class Studio:
         """Make or fit a model where it is time; how many seconds it took."""
         begin = monotonic()
         if self.settings.recommend == "model":
-            await _aside(make_due, self.engine, self.settings.models)
+            await _aside(make_due, apart(self.engine), self.settings.models)
             if await asyncio.to_thread(self.behind):
                 await asyncio.to_thread(self.take_model)
         elif self.stale:
             self.stale = False
             try:
-                self.model = await _aside(fit, self.engine)
+                self.model = await _aside(fit, apart(self.engine))
             except Exception:
                 self.stale = True
                 raise
