@@ -12,7 +12,6 @@ from scipy import sparse
 from recveil.data import Floats, Interactions
 from recveil.recommenders.ranker import extra, one_blas_thread
 
-
 STEPS = 100_000_000  # of BPR
 
 
