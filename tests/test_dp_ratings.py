@@ -27,7 +27,6 @@ from recveil.kernels.rating_levels import cut_by_shares, heights, leanings, tilt
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_ratings import SHARES, UNIT, DpRatings
 from recveil.mechanisms.dp_ratings.directions import extremes, top_vectors
-from recveil.mechanisms.dp_ratings.drawing import structure
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS
 from recveil.mechanisms.dp_ratings.predicting import from_frames
@@ -344,23 +343,26 @@ def products_squared(data: Interactions) -> float:
     return float(cells @ cells)
 
 
-def test_the_whole_structure_is_as_large_as_that_of_the_data_and_noise_has_none() -> None:
+def test_people_differ_in_hidden_directions_too_but_not_where_there_is_no_structure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of twelve directions noise hides some: others of chance stand in for them, unless ratings are permuted."""
     rng = np.random.default_rng(5)
     user = np.repeat(np.arange(3000), 14)
     item = np.concatenate([rng.choice(40, 14, replace=False) for _ in range(3000)])
     lean = (rng.normal(size=(40, 12)) / 4)[item] * rng.normal(size=(3000, 12))[user]
     value = np.clip(np.rint(3.2 + 1.2 * (lean.sum(1) + 0.5 * rng.normal(size=len(user)))), 1, 5)
     data = from_ids(pl.Series(user), pl.Series(item), value)
+    null = replace(data, rating=rng.permutation(value))
     mechanism = DpRatings(epsilon=4.0, delta=1e-5, scale="1..5")
-    real = products_squared(data)
-    known, whole = (
-        products_squared(release(data, replace(mechanism, structure=s), seed=1, catalogue=data.items).data)
-        for s in ("known", "whole")
-    )
-    assert known < 0.95 * real
-    assert abs(whole - real) < 0.5 * abs(known - real)
-    noise = [structure(rng.normal(size=4950) * 3, 3.0) for _ in range(200)]
-    assert np.mean(np.array(noise) > 0) < 0.06
+
+    def drawn(of: Interactions) -> float:
+        return products_squared(release(of, mechanism, seed=1, catalogue=data.items).data)
+
+    both, permuted = drawn(data), drawn(null)
+    monkeypatch.setattr("recveil.mechanisms.dp_ratings.ratings.HIDDEN_LENGTH", 0.0)
+    assert drawn(data) < 0.95 * min(products_squared(data), both)
+    assert drawn(null) == permuted < 0.2 * both
 
 
 def test_tables_predict_ratings_better_than_a_person_s_own_mean() -> None:

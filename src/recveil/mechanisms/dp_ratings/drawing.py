@@ -42,7 +42,6 @@ class Tables:
     phi: Floats
     psi: Floats
     paired: Ints
-    top: Ints  # the items whose products are counted
     scale: Scale
     features: Floats | None = None  # public ones of the items
 
@@ -51,8 +50,8 @@ class Tables:
         return popularity(self.noisy["have"], self.sigma["have"])
 
 
-def told(tables: Tables, whole: bool = False) -> Told:
-    """What the tables tell of ratings; whole: also of structure beyond the known directions."""
+def told(tables: Tables) -> Told:
+    """What the tables tell of ratings."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
@@ -66,15 +65,7 @@ def told(tables: Tables, whole: bool = False) -> Told:
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
-        tables.top,
-        structure(noisy["products"], sigma["products"]) if whole else 0.0,
     )
-
-
-def structure(products: Floats, sigma: float) -> float:
-    """How large the squares of products are together, as far as that is certain: what noise adds is taken off."""
-    noise = sigma**2 * (len(products) + 2 * np.sqrt(2 * len(products)))
-    return max(float(products @ products) - float(noise), 0.0)
 
 
 def expected(tables: Tables) -> ExpectedPairs:
@@ -86,7 +77,7 @@ def expected(tables: Tables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, source: Source) -> Drawn:
+def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
@@ -95,7 +86,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, sour
     alike = Likeness(likeness(mean), tables.paired, tables.have)
     del mean
     item = draw_baskets(pairs, varied, sizes, source.derive("baskets"))
-    known = told(tables, whole)
+    known = told(tables)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
     value, loading = calibrated(rows, known)

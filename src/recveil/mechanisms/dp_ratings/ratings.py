@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.data import group
 from recveil.kernels.baskets import count_items
-from recveil.kernels.rating_counts import count_loadings, count_products, count_rest, profiles_of
+from recveil.kernels.rating_counts import count_loadings, count_rest, profiles_of
 from recveil.kernels.rating_levels import cut_by_shares, heights, leanings
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS, draw_profiles, typical
@@ -28,8 +28,8 @@ _UNIT = 2**16
 _START = 2.5  # loadings to begin with, in those that were counted
 _LEAST_ANSWER = 0.2  # of the largest: how weakly drawn ratings may seem to answer to a direction
 _SURE_ANSWER = 0.5  # the same for the tables
-HIDDEN = 8  # directions
-_START_HIDDEN = 0.3
+HIDDEN = 2  # directions of chance, for those that noise hides
+HIDDEN_LENGTH = 0.35  # of an item's loadings in them; docs/explanation/dp_ratings.md says what others give
 _MOST_LOADING = 0.7  # squared length of an item's loadings: the rest is chance
 _STEADY = 0.8  # of the best answer so far, below which a correction is taken back
 _CONVINCING = 0.5  # of the counted loadings must show in the drawn ratings; else they were noise
@@ -48,8 +48,6 @@ class Told:
     profiles: Floats
     levels: Floats
     scale: Scale
-    top: Ints  # the items whose products were counted
-    structure: float  # the sum of squares of these products, without what noise adds; 0: none beyond the known
 
     @property
     def keeps(self) -> float:
@@ -83,9 +81,9 @@ class RatingModel:
 
     effect: Floats
     loading: Floats
+    hidden: float  # length of an item's loadings in hidden directions
     stretch: float = 1.0
     move: float = 0.0
-    hidden: float = 0.0  # length of the loadings in hidden directions
 
 
 def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) -> Baskets:
@@ -115,7 +113,7 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
 
     Rows want all the structure that may be there; who predicts wants what is sure.
     """
-    model = RatingModel(told.effect, _START * told.loading, hidden=_START_HIDDEN if told.structure > 0 else 0.0)
+    model = RatingModel(told.effect, _START * told.loading, HIDDEN_LENGTH)
     value, shown = _shown(rows, model, told)
     best, loading = 0.0, model.loading
     for _ in range(ROUNDS):
@@ -129,7 +127,7 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
             best, loading = answer, model.loading
     if _answer(rows, shown, told) < _CONVINCING:
         none = np.zeros_like(model.loading)
-        return draw_ratings(rows, replace(model, loading=none), told), none
+        return draw_ratings(rows, replace(model, loading=none, hidden=0.0), told), none
     return value, _held(_wanted(rows, shown, model, told, _SURE_ANSWER))
 
 
@@ -156,8 +154,8 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
-    hidden = model.hidden * more_structure(rows, value, told) if model.hidden > 0 else 0.0
-    return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()), hidden)
+    move = model.move + mean - float(drawn[:, 0].mean())
+    return replace(model, effect=effect, loading=loading, stretch=stretch, move=move)
 
 
 def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least: float) -> Floats:
@@ -174,14 +172,6 @@ def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least:
 def _held(loading: Floats) -> Floats:
     length = (loading**2).sum(1, keepdims=True)
     return np.asarray(loading * np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12))))
-
-
-def more_structure(rows: Baskets, value: Floats, told: Told) -> float:
-    """The factor for hidden loadings that brings products of drawn ratings nearer to those of people."""
-    among = np.full(len(told.have), -1, dtype=np.int32)
-    among[told.top] = np.arange(len(told.top), dtype=np.int32)
-    drawn = count_products(rows.starts, rows.item, value, told.early, among, len(told.top), _UNIT) / _UNIT
-    return float(np.clip((told.structure / max(float(drawn @ drawn), 1e-9)) ** 0.25, 0.7, 1.4))
 
 
 def draw_ratings(rows: Baskets, model: RatingModel, told: Told) -> Floats:
