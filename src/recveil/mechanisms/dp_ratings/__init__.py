@@ -230,6 +230,7 @@ class DpRatings(Synthesis):
             every["phi"],
             every["psi"],
             self.paired(published, public),
+            self.top(published),
             self.levels,
             self._features(public, len(every["effect"])),
         )

@@ -42,6 +42,7 @@ class Tables:
     phi: Floats
     psi: Floats
     paired: Ints
+    top: Ints  # the items whose products are counted
     scale: Scale
     features: Floats | None = None  # public ones of the items
 
@@ -59,12 +60,12 @@ def told(tables: Tables) -> Told:
         have,
         tables.effect,
         np.clip(tables.effect + rest, -MOST_EFFECT, MOST_EFFECT),
-        rest,
         tables.phi,
         loadings(C, have, tables.phi, sigma["loadings"], tables.features),
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
+        tables.top,
     )
 
 
