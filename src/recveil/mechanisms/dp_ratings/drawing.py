@@ -51,8 +51,8 @@ class Tables:
         return popularity(self.noisy["have"], self.sigma["have"])
 
 
-def told(tables: Tables) -> Told:
-    """What the tables tell of ratings."""
+def told(tables: Tables, number: int) -> Told:
+    """What the tables tell of ratings, of about so many people."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
@@ -65,8 +65,17 @@ def told(tables: Tables) -> Told:
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
-        tables.top,
+        tables.top if structured(noisy["products"], sigma["products"], number) else np.arange(len(have)),
     )
+
+
+def structured(products: Floats, sigma: float, number: int) -> bool:
+    """Are products of ratings larger than noise makes them, and the chance of who is there?
+
+    A person's have length 1 at most: where they have nothing in common, their squares add up to their number.
+    """
+    noise = sigma**2 * (len(products) + 2 * np.sqrt(2 * len(products)))
+    return bool(products @ products > noise + number)
 
 
 def expected(tables: Tables) -> ExpectedPairs:
@@ -87,7 +96,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
     alike = Likeness(likeness(mean), tables.paired, tables.have)
     del mean
     item = draw_baskets(pairs, varied, sizes, source.derive("baskets"))
-    known = told(tables)
+    known = told(tables, number)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
     value, loading = calibrated(rows, known)

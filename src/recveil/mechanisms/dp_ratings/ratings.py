@@ -48,7 +48,7 @@ class Told:
     profiles: Floats
     levels: Floats
     scale: Scale
-    top: Ints  # the items whose products were counted
+    plain: Ints  # items whose ratings lean in no direction of chance: their products were counted
 
     @property
     def keeps(self) -> float:
@@ -68,7 +68,7 @@ class Baskets:
     height: Floats
     spread: Floats
     stand: Floats  # people in the directions of ratings, then in hidden ones
-    hidden: Floats  # items in directions that nobody knows: one row an item, of length about 1; 0 for the top ones
+    hidden: Floats  # items in directions that nobody knows: one row an item, of length about 1; 0 for plain ones
     chance: Floats  # of each rating
     offset: Floats  # of each item
     by_item: tuple[Ints, Ints]  # where each item's rows begin, and the rows, item by item
@@ -94,7 +94,7 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
     height, spread = draw_profiles(told.profiles, len(sizes), rng)
     starts, d = np.append(0, np.cumsum(sizes)), told.phi.shape[1]
     hidden = secret.standard_normal((len(told.have), HIDDEN)) / np.sqrt(HIDDEN)
-    hidden[told.top] = 0.0
+    hidden[told.plain] = 0.0
     return Baskets(
         starts,
         user,
