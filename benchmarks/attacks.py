@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import polars as pl
+from places import FOLDER
 from scipy import sparse
 
 from recveil.attacks.knowledge import learn
@@ -47,11 +46,10 @@ def world(n: int, n_items: int, seed: int, mean: float = 17.5) -> Interactions:
 
 
 def movielens() -> Interactions:
-    folder = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    if not (folder / "ml-1m").is_dir():
+    if not (FOLDER / "ml-1m").is_dir():
         print("ml-1m is not here: a generated world instead")
         return world(6000, 3700, 0, mean=165)
-    frame = pl.read_parquet(folder / "ml-1m" / "ratings.parquet")
+    frame = pl.read_parquet(FOLDER / "ml-1m" / "ratings.parquet")
     return from_ids(frame["user"], frame["item"])
 
 

@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
+from places import needed
+
 from recveil.desk.advice import fitting
 from recveil.desk.cache import Cache
 from recveil.desk.compare import compare
@@ -24,11 +26,7 @@ SPARE = ["random-ratings:values=uniform", "mask"]
 
 
 def main() -> None:
-    folder = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    if not folder.is_dir():
-        print("skipped: the real data sets are not here; RECVEIL_DATA names their folder")
-        return
-    data = read(folder / "ml-100k" / "ratings.parquet")
+    data = read(needed("ml-100k") / "ml-100k" / "ratings.parquet")
     names = {spec.partition(":")[0] for spec in fitting(data)}
     specs = [s for s in (*FIRST, *SPARE) if s.partition(":")[0] in names][:4]
     plan = Design()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from places import needed
 
 from recveil.data import Interactions, from_ids
 from recveil.desk.release import publish, release
@@ -29,7 +28,7 @@ from recveil.mechanisms.dp_streams.drawing import (
 )
 from recveil.randomness import entropy
 
-DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+DATA = needed("yahoo-music-mbrw", "diginetica")
 
 
 def timed(what: str, run: Callable[[], Any]) -> Any:

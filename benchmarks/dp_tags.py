@@ -1,23 +1,21 @@
 """dp-tags on HetRec data: how long a release takes, and recall of tag suggestions beside their yardsticks.
 
-    python benchmarks/dp_tags.py [DATA] [--seeds N] [--quick]
+    python benchmarks/dp_tags.py [--seeds N] [--quick]
 
-DATA is a folder with hetrec-lastfm/tags.parquet and hetrec-movielens/tags.parquet (else RECVEIL_DATA). opendp's sampler
-is timed on a small share of the cells in the same run.
+opendp's sampler is timed on a small share of the cells in the same run.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from places import needed
 
 from recveil.data import Interactions, from_ids
 from recveil.desk.assess import contributions
@@ -48,7 +46,7 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 def speed(data: Interactions) -> None:
     import opendp.prelude as dp
 
-    mechanism = DpTags(epsilon=4.0)
+    mechanism = DpTags(epsilon=4.0, tags="observed")
     public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags",))
     release(data.take(slice(0, 2000)), mechanism)  # kernels are compiled
     published = timed("tables with exact noise", lambda: publish(data, mechanism, public, entropy()))
@@ -101,12 +99,12 @@ def show(name: str, values: list[Any], rng: np.random.Generator) -> None:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("data", nargs="?", default=os.environ.get("RECVEIL_DATA", "../shared/data"))
     asked.add_argument("--seeds", type=int, default=3)
     asked.add_argument("--quick", action="store_true", help="speed alone")
     wish = asked.parse_args()
-    for name in ("hetrec-lastfm", "hetrec-movielens"):
-        frame = pl.read_parquet(Path(wish.data) / name / "tags.parquet")
+    names = ("hetrec-lastfm", "hetrec-movielens")
+    for name in names:
+        frame = pl.read_parquet(needed(*names) / name / "tags.parquet")
         data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"]))
         print(f"{name}: {len(data):,} triples, {data.n_users:,} users, {data.n_items:,} items, {data.n_tags:,} tags")
         speed(data)

@@ -6,9 +6,7 @@ Data: the authors' Yahoo sample in the folder RECVEIL_DATA (or ../shared/data), 
 
 from __future__ import annotations
 
-import os
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,6 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 import polars as pl
+from places import needed
 from scipy import sparse
 
 from recveil.data import Interactions, from_ids
@@ -39,11 +38,7 @@ LAWS = Laws(np.empty(0), law("normal(3,2)", "m").cumulated(), law("normal(9,2)",
 
 
 def main() -> None:
-    folder = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    file = folder / "yahoo-music-mbrw" / "ratings.parquet"
-    if not file.is_file():
-        sys.exit("the Yahoo sample is not here; RECVEIL_DATA names the folder of the data sets")
-    frame = pl.read_parquet(file)
+    frame = pl.read_parquet(needed("yahoo-music-mbrw") / "yahoo-music-mbrw" / "ratings.parquet")
     data = from_ids(frame["user"], frame["item"], time=frame["order"].to_numpy())
     train = horizontal(data, 0.9, np.random.default_rng(0)).train.compact().ordered()
     generation(train)

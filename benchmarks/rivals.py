@@ -19,7 +19,6 @@ dp-streams would keep, selected with a tenth of the budget, as it does; the plai
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import time
@@ -29,7 +28,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from dp_sgd import noise_for
 from dp_streams_quality import MODELS, next_item, utility
+from places import FOLDER
 from rival_makers import LEFT_OUT, others
 from scipy import stats
 
@@ -43,7 +44,7 @@ from recveil.randomness import seeded
 from recveil.recommenders.popular import MostPopular
 from recveil.splits import QuerySplit, before_and_after, horizontal
 
-DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+DATA = FOLDER
 DELTA = 1e-5
 EPSILONS = (1.0, 4.0)
 SPLITS = {"yahoo": 4, "diginetica": 2}
@@ -101,13 +102,19 @@ def export(folder: Path, names: Sequence[str]) -> None:
             rows = split.train
             task(folder / f"{name}.{number}.plain.npz", rows, np.unique(rows.item), PLAIN[name], DRAWN[name])
             for epsilon in EPSILONS:
-                mechanism = DpStreams(epsilon=epsilon, delta=DELTA)
-                public = Public(rows.kind, rows.unit, rows.items, None, True)
-                kept = mechanism.kept(first_round(rows, mechanism, public), public)
-                selection = float(np.sqrt(mechanism.variances(public)[0])) / UNIT
-                budget = {"epsilon": epsilon, "delta": DELTA, "selection": selection, "people": rows.n_users}
-                recipes = [{**given, **budget} for given in PRIVATE[name]]
+                kept, recipes = budgeted(rows, epsilon, PRIVATE[name])
                 task(folder / f"{name}.{number}.dp-sgd-{epsilon:g}.npz", rows, kept, recipes, DRAWN[name])
+
+
+def budgeted(rows: Interactions, epsilon: float, given: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The items that dp-streams would keep, and recipes with the noise that the rest of the budget asks for."""
+    mechanism = DpStreams(epsilon=epsilon, delta=DELTA)
+    public = Public(rows.kind, rows.unit, rows.items, None, True)
+    kept = mechanism.kept(first_round(rows, mechanism, public), public)
+    selection = float(np.sqrt(mechanism.variances(public)[0])) / UNIT
+    budget = {"epsilon": epsilon, "delta": DELTA, "selection": selection, "people": rows.n_users}
+    noises = [noise_for(epochs=r["epochs"], batch=r["batch"], **budget) for r in given]
+    return kept, [{**r, **budget, "noise": noise} for r, noise in zip(given, noises, strict=True)]
 
 
 def first_round(rows: Interactions, mechanism: DpStreams, public: Public) -> tuple[Any, ...]:
@@ -140,15 +147,18 @@ def drawn(
         rival = ".".join(path.name.split(".")[2:-1])
         if rival in known:
             continue
-        made = np.load(path)
-        user = np.repeat(np.arange(len(made["sizes"]), dtype=np.int32), made["sizes"])
-        time_ = np.concatenate([np.arange(s) for s in made["sizes"]])
-        kept = np.load(folder / (path.name.rsplit(".", 2)[0] + ".npz"))["kept"].astype(np.int32)
-        rows = Interactions(
-            user, kept[made["item"]].astype(np.int32), pl.Series(np.arange(len(made["sizes"]))), items, time=time_
-        )
-        cost = {"GPU s": float(made["seconds"]), "GB": float(made["gigabytes"])}
-        yield rival, rows, cost
+        yield rival, *streams(folder, path.name, items)
+
+
+def streams(folder: Path, name: str, items: pl.Series) -> tuple[Interactions, Row]:
+    """What was drawn into this file, and what it cost."""
+    made = np.load(folder / "drawn" / name)
+    people = np.arange(len(made["sizes"]), dtype=np.int32)
+    user = np.repeat(people, made["sizes"])
+    time_ = np.concatenate([np.arange(s) for s in made["sizes"]])
+    kept = np.load(folder / (name.rsplit(".", 2)[0] + ".npz"))["kept"].astype(np.int32)
+    rows = Interactions(user, kept[made["item"]].astype(np.int32), pl.Series(people), items, time=time_)
+    return rows, {"GPU s": float(made["seconds"]), "GB": float(made["gigabytes"])}
 
 
 # --- judges ------------------------------------------------------------------------------------------------------

@@ -1,22 +1,18 @@
 """FolkRank over all test posts against a loop over posts with scipy, and Gibbs sampling against tomotopy itself.
 
-    python benchmarks/tags.py [DATA]
-
-DATA is a folder with hetrec-lastfm/tags.parquet (else RECVEIL_DATA). Best of three; the loop knows one core only, so
+Best of three; the loop knows one core only, so
 NUMBA_NUM_THREADS=1 shows what is gained without a second one.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from places import needed
 from scipy import sparse
 
 from recveil.data import Codes, Interactions
@@ -107,12 +103,7 @@ def sampling(data: Interactions) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", nargs="?", default=os.environ.get("RECVEIL_DATA"))
-    folder = parser.parse_args().data
-    if not folder:
-        parser.error("give the folder of data sets, or RECVEIL_DATA")
-    data = distinct(read(Path(folder) / "hetrec-lastfm/tags.parquet", duplicates="all"))
+    data = distinct(read(needed("hetrec-lastfm") / "hetrec-lastfm" / "tags.parquet", duplicates="all"))
     folkrank(data)
     sampling(data)
 

@@ -4,8 +4,8 @@
 
 torch and numpy alone, so that it can be carried to a machine with a GPU. A person is one stream and one example: every
 step takes each person with probability `rate`, cuts the norm of her gradient to 1, adds Gaussian noise of deviation
-`noise` and divides by the expected number of people (Abadi and others 2016). What a noise costs is `noise_for`'s to
-say, by dp-accounting. The noise is torch's, not exact: this is a benchmark, not a mechanism.
+`noise` and divides by the expected number of people (Abadi and others 2016). What a noise costs is dp_sgd.py's to
+say. The noise is torch's, not exact: this is a benchmark, not a mechanism.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ try:
 except ImportError:
     print("torch is not installed, so there is no transformer; pip install 'recveil[peers]'")
     sys.exit(0)
+
+from dp_sgd import steps
 
 from recveil.recommenders.networks import Attention, Settings, batches, padded
 
@@ -57,26 +58,6 @@ class Recipe:
     def settings(self) -> Settings:
         dropout = 0.0 if self.epsilon else self.dropout
         return Settings("attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch)
-
-    def steps(self, people: int) -> int:
-        return max(1, round(self.epochs * people / self.batch))
-
-
-@lru_cache
-def noise_for(recipe: Recipe) -> float:
-    """The noise that spends the budget, together with the selection of items, by dp-accounting."""
-    import dp_accounting as dp
-    from dp_accounting.pld import PLDAccountant
-
-    rate, steps = min(1.0, recipe.batch / recipe.people), recipe.steps(recipe.people)
-
-    def event(noise: float) -> Any:
-        step = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(noise))
-        return dp.ComposedDpEvent([dp.GaussianDpEvent(recipe.selection), dp.SelfComposedDpEvent(step, steps)])
-
-    interval = dp.ExplicitBracketInterval(0.3, 60.0)
-    found = dp.calibrate_dp_mechanism(PLDAccountant, event, recipe.epsilon, recipe.delta, interval, tol=0.01)
-    return float(found)
 
 
 def framed(starts: Ints, item: Ints, items: int, length: int) -> Ints:
@@ -144,7 +125,7 @@ def _privately(net: Any, adam: Any, rows: Any, recipe: Recipe, rng: np.random.Ge
     net.eval()
     values, total = dict(net.named_parameters()), clipped(net, pad)
     rate = min(1.0, recipe.batch / recipe.people)
-    for _ in range(recipe.steps(recipe.people)):
+    for _ in range(steps(recipe.epochs, recipe.people, recipe.batch)):
         chosen = torch.from_numpy(np.flatnonzero(rng.random(len(rows)) < rate)).to(rows.device)
         found = total({name: p.detach() for name, p in values.items()}, rows[chosen])
         for name, p in values.items():
@@ -175,8 +156,6 @@ def run(path: Path, number: int, device: str) -> None:
     """One recipe of a task of rivals.py: train, draw, and write the streams beside the time and memory that it took."""
     task = np.load(path)
     recipe = Recipe(**json.loads(str(task["recipes"]))[number])
-    if recipe.epsilon:
-        recipe = replace(recipe, noise=noise_for(recipe))
     starts = np.append(0, np.cumsum(task["sizes"].astype(np.int64)))
     items, k = len(task["kept"]), int(task["k"])
     begin = time.perf_counter()

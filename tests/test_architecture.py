@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -302,3 +304,18 @@ def test_a_noun_of_the_house_stands_for_one_thing() -> None:
                 found.setdefault(name, []).append(module)
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
     assert found["Model"] == ["recommenders.ranker"]
+
+
+def known(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    above, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(above), last) or importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("script", sorted((PROJECT / "benchmarks").glob("*.py")), ids=lambda path: path.name)
+def test_benchmarks_name_modules_that_exist_in_texts_too(script: Path) -> None:
+    names = set(re.findall(r"\brecveil(?:\.[a-z_]+)+", script.read_text(encoding="utf-8")))
+    assert [name for name in sorted(names) if not known(name)] == []

@@ -121,6 +121,28 @@ def test_a_closed_tab_loses_nothing_and_what_was_cancelled_runs_when_asked(brows
     tab.close()
 
 
+HIDDEN_NAMES = """async () => {
+  const { frontier } = await import("/static/frontier.js");
+  const at = (value) => ({ value, low: value, high: value });
+  const points = [[1, 1], [0.966, 0.98], [0.93, 1], [0.06, 0.85], [0.08, 0.85], [0.5, 0.4]].map(([found, kept], k) => (
+    { id: `${k}`, key: "ABCDEF"[k], name: "a name that is long", colour: `s${k}`, found: at(found), kept: at(kept) }));
+  const limits = { found: 0.09, kept: 0.7 };
+  document.body.append(frontier(points, { limits, chosen: null, choose: () => {}, known: 8 }));
+  await new Promise((done) => setTimeout(done, 300));
+  const boxes = (css) => [...document.querySelectorAll(css)].map((one) => one.getBoundingClientRect());
+  const dots = boxes(".mark .point");
+  return [boxes(".mark .label").length, boxes(".mark .label").filter((name) => dots.some((dot) =>
+    dot.left < name.right && name.left < dot.right && dot.top + 2 < name.bottom && name.top + 2 < dot.bottom)).length];
+}"""
+
+
+def test_no_point_of_the_picture_hides_a_name(browser: Any, desk: RunningDesk) -> None:
+    looking = Chromium(browser, desk, viewport={"width": 1280, "height": 900}, bypass_csp=True)
+    looking.open("start")
+    assert looking.page.evaluate(HIDDEN_NAMES) == [6, 0]
+    looking.close()
+
+
 def test_what_is_wrong_stands_at_its_field(browser: Any, desk: RunningDesk, tmp_path: Path) -> None:
     (tmp_path / "<i>cat.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     owner = Chromium(browser, desk)

@@ -49,7 +49,13 @@ def test_kernels_equal_their_twins(rated: bool, tolerance: float) -> None:
     kinds = np.arange(14) % 3
     gains = weights[:, None] * np.array([1.0, 0.7, 1.3])
     misses, scale = rng.random((of.n_items, 3)) / 10, 1 / np.sqrt(1.0 + np.arange(14))
-    best, top, chosen, far = kernel.score(index, (gains, misses, kinds, scale), known, ratings, 1.5, *hers, luck)
+    asked, every = np.array([True, False, True, True]), np.ones(4, dtype=bool)
+    scoring = (gains, misses, kinds, scale)
+    some = kernel.score(index, scoring, known, ratings, 1.5, *hers, luck, asked)
+    best, top, chosen, far = kernel.score(index, scoring, known, ratings, 1.5, *hers, luck, every)
+    for part, whole in zip(some, (best, top, chosen, far), strict=True):
+        assert np.array_equal(part[:, asked], whole[:, asked])
+    assert np.all(some[0][:, ~asked] == -1)
     for t, target in enumerate(targets):
         for r in range(4):
             if known[t, r] < 0:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recveil.data import Interactions, from_ids
 from recveil.kernels.bpr import fold_in
-from recveil.kernels.ranking import auc, grade, top_n
+from recveil.kernels.ranking import FEW, auc, grade, top_n
 from recveil.metrics.ranking import evaluate, liked, outcome, relevant
 from recveil.recommenders import RANKERS, recommend
 from recveil.recommenders.popular import MostPopular
@@ -55,8 +55,10 @@ def test_grades_are_the_definitions(n: int) -> None:
 
 
 @pytest.mark.kernel
-def test_auc_counts_pairs() -> None:
-    scores, seen, wanted = problem(5)
+@pytest.mark.parametrize("items", [17, 200])
+def test_auc_counts_pairs(items: int) -> None:
+    scores, seen, wanted = problem(5, items=items)
+    assert any(len(want) > FEW for want in wanted) == (items == 200)
     wanted[0] = set()
     areas = auc(scores, *csr(seen), *csr(wanted))
     for row, had, want, area in zip(scores.tolist(), seen, wanted, areas, strict=True):

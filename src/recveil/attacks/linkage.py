@@ -9,7 +9,7 @@ either half of the people the one that does best on the other half.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,14 @@ STRONGEST = "strongest"
 KNOWN = (1, 2, 4, 8, 16)
 ECCENTRICITY = 1.5  # of Narayanan and Shmatikov: below it they name nobody
 _LUCKY = 10  # records drawn per person by one who saw nothing
+
+
+class Facts(NamedTuple):
+    """What the attacker knows of each target, item by item, and after how many of them he tries."""
+
+    known: NDArray[np.int32]
+    ratings: NDArray[np.float64]
+    asked: NDArray[np.bool_]
 
 
 def linkage(
@@ -156,14 +164,14 @@ def _learn(
     trusted: pl.Series | None,
     trial: Trial,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> Facts:
     known, ratings = learn(side.data, side.records, side.people, max(levels), items, rng)
     if not rated:
         ratings = np.full_like(ratings, np.nan)
     elif trusted is not None:
         told = trial.train.items.is_in(trusted.cast(trial.train.items.dtype).implode()).to_numpy()
         ratings = np.where(told[known], ratings, np.nan)
-    return known, ratings
+    return Facts(known, ratings, np.isin(np.arange(1, max(levels) + 1), levels))
 
 
 def _attack(
@@ -172,11 +180,11 @@ def _attack(
     index: Postings,
     crowd: NDArray[np.int64],
     side: Side,
-    facts: tuple[NDArray[np.int32], NDArray[np.float64]],
+    facts: Facts,
     tolerance: float,
     rng: np.random.Generator,
 ) -> Outcome:
-    known, ratings = facts
+    known, ratings, asked = facts
     starts, hers = side.truth.of(side.people)
     luck = rng.random(known.shape)
     if attacker == "intersection":
@@ -184,7 +192,7 @@ def _attack(
         claims = sizes == 1
     elif scoring is not None:
         spread = float(np.nanstd(index.ratings)) if np.isfinite(index.ratings).any() else 1.0
-        sizes, hits, picks, far = kernel.score(index, scoring, known, ratings, spread or 1.0, starts, hers, luck)
+        sizes, hits, picks, far = kernel.score(index, scoring, known, ratings, spread or 1.0, starts, hers, luck, asked)
         claims = far >= ECCENTRICITY
     else:
         raise unknown("attacker", attacker, ATTACKERS)

@@ -115,18 +115,20 @@ def score(
     hers_starts: NDArray[np.int64],
     hers: NDArray[np.int64],
     luck: NDArray[np.float64],
+    asked: NDArray[np.bool_],
 ) -> tuple[NDArray[Any], ...]:
     """A record scores its gain for each known item that it holds, and a miss for every known item; then it is scaled.
 
     index: starts, postings, ratings. scoring: gains, misses, kind, scale, where gains[item, kind[record]] and
     misses[item, kind[record]] treat records of one kind alike, say those of one length. A gain counts
-    exp(-|difference of ratings| / spread) of itself. For every target and number of known items: how many records share
-    the best score (0 if none holds a known item, -1 where fewer items are known), how many of them are hers, one picked
-    by luck, and the eccentricity: how many standard deviations of all scores lie between the best and the second best.
+    exp(-|difference of ratings| / spread) of itself. For every target and every number of known items that is asked
+    for: how many records share the best score (0 if none holds a known item, -1 where fewer items are known or nobody
+    asks), how many of them are hers, one picked by luck, and the eccentricity: how many standard deviations of all
+    scores lie between the best and the second best.
     """
     blocks = 8 * get_num_threads()
     best, hits, picks, eccentricity = _score(
-        *index, *scoring, known, known_ratings, spread, hers_starts, hers, luck, blocks
+        *index, *scoring, known, known_ratings, spread, hers_starts, hers, luck, asked, blocks
     )
     return best, hits, picks, eccentricity
 
@@ -146,6 +148,7 @@ def _score(
     hers_starts: Any,
     hers: Any,
     luck: Any,
+    asked: Any,
     blocks: Any,
 ) -> Any:
     n, most = known.shape
@@ -177,6 +180,8 @@ def _score(
                         touched[m] = record
                         m += 1
                     scores[record] += gain
+                if not asked[r]:
+                    continue
                 top, second, total, squares = -np.inf, 0.0, 0.0, 0.0
                 ties = 0
                 for k in range(m):

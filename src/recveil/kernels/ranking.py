@@ -7,6 +7,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+FEW = 16  # wanted scores up to which passes without a branch are faster than one with searches
 
 
 @njit(cache=True)
@@ -48,7 +49,7 @@ def top_n(scores: NDArray[np.float64], starts: Ints, seen: NDArray[np.int32], n:
         size = 0
         for i in range(width):
             s = scores[r, i]
-            if hidden[i] or s == -np.inf:
+            if (size == n and s <= best[0]) or hidden[i] or s == -np.inf:
                 continue
             if size < n:
                 best[size], items[size] = s, i
@@ -56,7 +57,7 @@ def top_n(scores: NDArray[np.float64], starts: Ints, seen: NDArray[np.int32], n:
                 if size == n:
                     for at in range(n // 2 - 1, -1, -1):
                         _sift(best, items, at, n)
-            elif s > best[0]:  # an equal score comes later, so with a higher code: it is worse
+            else:  # an equal score came later, so with a higher code: it was worse
                 best[0], items[0] = s, i
                 _sift(best, items, 0, n)
         if size < n:
@@ -103,6 +104,62 @@ def grade(lists: NDArray[np.int32], starts: Ints, relevant: NDArray[np.int32], n
 
 
 @njit(cache=True, parallel=True)
+def place(
+    scores: NDArray[np.float64], starts: Ints, seen: NDArray[np.int32], wanted: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Per row the place, from 1 on, of its wanted item among those not seen; of equal ones the lower code is first.
+
+    Infinite where the wanted item was seen, or has a score of -inf.
+    """
+    rows, width = scores.shape
+    places = np.full(rows, np.inf)
+    for r in prange(rows):
+        row, own = scores[r], scores[r, wanted[r]]
+        hers = np.unique(seen[starts[r] : starts[r + 1]])
+        if own == -np.inf or np.any(hers == wanted[r]):
+            continue
+        before = 0
+        for i in range(wanted[r]):
+            before += row[i] >= own
+        for i in range(wanted[r] + 1, width):
+            before += row[i] > own
+        for i in hers:
+            before -= row[i] > own or (row[i] == own and i < wanted[r])
+        places[r] = 1.0 + before
+    return places
+
+
+@njit(cache=True)
+def _won_by_counting(row: NDArray[np.float64], wanted: NDArray[np.float64], left_out: Ints) -> float:
+    """How often a wanted score stands above one of the row, the entries left out apart; equal ones count one half."""
+    won = 0.0
+    for score in wanted:
+        below, equal = 0, 0
+        for i in range(len(row)):
+            below += row[i] < score
+            equal += row[i] == score
+        for i in left_out:
+            below -= row[i] < score
+            equal -= row[i] == score
+        won += below + 0.5 * equal
+    return won
+
+
+@njit(cache=True)
+def _won_by_search(row: NDArray[np.float64], wanted: NDArray[np.float64], left_out: Ints) -> float:
+    """The same in one pass over the row, for many wanted scores in ascending order."""
+    out = np.zeros(len(row), dtype=np.bool_)
+    out[left_out] = True
+    won = 0.0
+    for i in range(len(row)):
+        if not out[i]:
+            above = len(wanted) - np.searchsorted(wanted, row[i], side="right")
+            equal = len(wanted) - np.searchsorted(wanted, row[i], side="left") - above
+            won += above + 0.5 * equal
+    return won
+
+
+@njit(cache=True, parallel=True)
 def auc(
     scores: NDArray[np.float64], starts: Ints, seen: NDArray[np.int32], bounds: Ints, relevant: NDArray[np.int32]
 ) -> NDArray[np.float64]:
@@ -110,19 +167,22 @@ def auc(
     rows, width = scores.shape
     area = np.full(rows, np.nan)
     for r in prange(rows):
-        state = np.zeros(width, dtype=np.int8)  # 0 other, 1 relevant, 2 seen
-        for k in range(bounds[r], bounds[r + 1]):
-            state[relevant[k]] = 1
-        for k in range(starts[r], starts[r + 1]):
-            state[seen[k]] = 2
-        wanted = np.sort(scores[r][state == 1])
-        others, won = 0, 0.0
-        for i in range(width):
-            if state[i] == 0:
-                others += 1
-                above = len(wanted) - np.searchsorted(wanted, scores[r, i], side="right")
-                equal = len(wanted) - np.searchsorted(wanted, scores[r, i], side="left") - above
-                won += above + 0.5 * equal
-        if len(wanted) and others:
-            area[r] = won / (len(wanted) * others)
+        hers = np.unique(seen[starts[r] : starts[r + 1]])
+        at = np.searchsorted(hers, relevant[bounds[r] : bounds[r + 1]])
+        fresh = np.empty(len(at), dtype=np.int64)
+        n = 0
+        for k in range(len(at)):
+            item = relevant[bounds[r] + k]
+            if at[k] == len(hers) or hers[at[k]] != item:
+                fresh[n] = item
+                n += 1
+        fresh = fresh[:n]
+        wanted = np.sort(scores[r][fresh])
+        left_out = np.concatenate((fresh, hers.astype(np.int64)))
+        others = width - len(left_out)
+        if n and others:
+            if n <= FEW:
+                area[r] = _won_by_counting(scores[r], wanted, left_out) / (n * others)
+            else:
+                area[r] = _won_by_search(scores[r], wanted, left_out) / (n * others)
     return area

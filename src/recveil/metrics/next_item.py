@@ -148,14 +148,11 @@ def ranked(scores: Floats, streams: Streams) -> Floats:
 
     Infinite where the model has nothing to say of it.
     """
-    scores = np.array(scores, dtype=np.float64)
+    from recveil.kernels.ranking import place
+
     sizes = streams.asked - streams.begin
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    seen = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(streams.begin, sizes)
-    scores[row, streams.item[seen]] = -np.inf
-    target = streams.item[streams.asked]
-    own = scores[np.arange(len(target)), target]
-    better = np.count_nonzero(scores > own[:, None], axis=1)
-    level = scores == own[:, None]
-    level &= np.arange(scores.shape[1]) < target[:, None]
-    return np.where(np.isfinite(own), 1.0 + better + np.count_nonzero(level, axis=1), np.inf)
+    starts = np.append(0, np.cumsum(sizes))
+    seen = streams.item[np.arange(starts[-1]) + np.repeat(streams.begin - starts[:-1], sizes)]
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    places: Floats = place(scores, starts.astype(np.int64), seen, streams.item[streams.asked])
+    return places

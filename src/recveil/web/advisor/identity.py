@@ -62,6 +62,11 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
     return found
 
 
+async def caller_of(request: Request) -> Caller:
+    """The same, where the framework does not look for the token."""
+    return await caller(request, await _bearer(request), None)
+
+
 def cookie_of(request: Request) -> str | None:
     """The token of a browser; over https only the name that no other host can set counts."""
     return request.cookies.get(SECURE if request.scope["scheme"] == "https" else COOKIE)

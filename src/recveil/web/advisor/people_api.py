@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 
 from recveil.web.advisor import store
@@ -16,6 +19,7 @@ from recveil.web.advisor.identity import (
     BROWSER,
     Caller,
     Known,
+    caller_of,
     clear_cookie,
     cookie_of,
     digest,
@@ -33,13 +37,14 @@ mine = documented(401, 403, 422, 429, 503)
 
 Sign = Literal["like", "dislike"]
 Strategy = Literal["basic", "careful", "smart"]
-Item = Annotated[str, Path(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="The id of an item.")]
+ITEM, KEY = r"[^\x00-\x1f\x7f]", r"[!-~]"  # the characters of each
+Item = Annotated[str, Path(max_length=200, pattern=f"^{ITEM}+$", description="The id of an item.")]
 Key = Annotated[
     str,
     Header(
         min_length=1,
         max_length=64,
-        pattern=r"^[!-~]+$",
+        pattern=f"^{KEY}+$",
         description="Random, new for each click: the same request with the same key counts once.",
     ),
 ]
@@ -185,19 +190,50 @@ async def clicks(request: Request, caller: Known) -> Any:
     return {"clicks": found}
 
 
-@router.put(
+async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
+    """Click an item. It is acknowledged once it is on the disk."""
+    return await clicked(request, caller, item, body.sign, idempotency_key)
+
+
+async def clicked(request: Request, whose: Caller, item: str, sign: Sign, key: str) -> Response:
+    """The answer to a click that is on the disk."""
+    studio_of(request).clicks.spend(whose.token)
+    wish = Click(whose.token, item, 1 if sign == "like" else -1, key, mark(whose.secret, item))
+    made = await write(request, whose, wish)
+    again = made.pop("again")
+    return JSONResponse(made, 200 if again else 201)
+
+
+class ClickRoute(APIRoute):
+    """Clicks are what a busy server does all day. Those in the words of our own pages go straight to work; any other
+    is taken apart by the framework, which says what is wrong with it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        usual = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            item, keys = request.path_params["item"], request.headers.getlist("idempotency-key")
+            plain = request.headers.getlist("content-type") == ["application/json"] and len(keys) == 1
+            sign = PLAIN_BODIES.get(await request.body()) if plain else None
+            if sign is None or not PLAIN_ITEM.fullmatch(item) or not PLAIN_KEY.fullmatch(keys[0]):
+                return await usual(request)
+            return await clicked(request, await caller_of(request), item, sign, keys[0])
+
+        return handle
+
+
+PLAIN_BODIES: dict[bytes, Sign] = {b'{"sign":"like"}': "like", b'{"sign":"dislike"}': "dislike"}
+PLAIN_ITEM, PLAIN_KEY = re.compile(ITEM + "{1,200}"), re.compile(KEY + "{1,64}")
+
+router.add_api_route(
     "/me/clicks/{item:path}",
+    click,
+    methods=["PUT"],
     status_code=201,
     response_model=Clicked,
     responses={200: {"model": Clicked, "description": "The same key again"}, **mine, **documented(400, 404, 409, 413)},
+    route_class_override=ClickRoute,
 )
-async def click(request: Request, caller: Known, item: Item, body: ClickBody, idempotency_key: Key) -> Response:
-    """Click an item. It is acknowledged once it is on the disk."""
-    studio_of(request).clicks.spend(caller.token)
-    sign = 1 if body.sign == "like" else -1
-    made = await write(request, caller, Click(caller.token, item, sign, idempotency_key, mark(caller.secret, item)))
-    again = made.pop("again")
-    return JSONResponse(made, 200 if again else 201)
 
 
 @router.delete("/me/clicks/{item:path}", status_code=204, responses={**mine, **documented(404)})

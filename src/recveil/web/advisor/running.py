@@ -61,9 +61,15 @@ def server_of(studio: Studio, serving: Serving) -> uvicorn.Server:
         timeout_graceful_shutdown=5,
     )
     to_standard_error(serving.json_log)
-    gc.collect()
-    gc.freeze()  # what was loaded stays: looking through it again would hold everyone up for 0.1 s
+    _settle()
+    studio.when_learned = _settle  # learning loads as much again
     return uvicorn.Server(config)
+
+
+def _settle() -> None:
+    """What was loaded so far stays: looking through it again and again would hold everyone up for 0.1 s each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _work(serving: Serving, listening: socket.socket, salt: bytes, number: int) -> None:

@@ -65,7 +65,12 @@ def open_store(database: str) -> Engine:
     raise RuntimeError("unreachable")
 
 
-def connect(database: str) -> Engine:
+def apart(engine: Engine) -> Engine:
+    """The same database by connections that end with their use: for work that may outlive everything else."""
+    return connect(engine.url.render_as_string(hide_password=False), {"poolclass": sa.NullPool})
+
+
+def connect(database: str, pool: dict[str, Any] | None = None) -> Engine:
     """An engine for a database URL (or SQLite file)."""
     try:
         url = make_url(database) if "://" in database else URL.create("sqlite", database=database)
@@ -75,7 +80,8 @@ def connect(database: str) -> Engine:
         if url.database not in (None, "", ":memory:"):
             with suppress(OSError):  # then opening it says why
                 Path(url.database).touch(mode=0o600)  # people's clicks are for nobody else on this machine
-        engine = sa.create_engine(url.set(drivername="sqlite"), connect_args={"timeout": BUSY}, hide_parameters=True)
+        url = url.set(drivername="sqlite")
+        engine = sa.create_engine(url, connect_args={"timeout": BUSY}, hide_parameters=True, **(pool or {}))
         sa.event.listen(engine, "connect", _sqlite)
         sa.event.listen(engine, "begin", _begin)
         return engine
@@ -85,10 +91,8 @@ def connect(database: str) -> Engine:
     return sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
         connect_args={"connect_timeout": 3, "tcp_user_timeout": 5000, "options": settings},
-        pool_pre_ping=True,
-        pool_size=10,
-        pool_timeout=BUSY,
         hide_parameters=True,  # an error in a log must not name tokens and items
+        **(pool or {"pool_pre_ping": True, "pool_size": 10, "pool_timeout": BUSY}),
     )
 
 

@@ -28,7 +28,7 @@ from recveil.web.advisor.noisy_counters import Budget, look
 from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
 from recveil.web.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.web.advisor.sharing import EVERY, Sharing
-from recveil.web.advisor.store import DAY, checkpoint, reading
+from recveil.web.advisor.store import DAY, apart, checkpoint, reading
 from recveil.web.advisor.writes import Forget, Stock, Write
 
 log = logging.getLogger("recveil.web.advisor")
@@ -67,6 +67,8 @@ class Studio:
     items_number: int = 0  # of that model, in the database
     sharing: Sharing | None = None  # with other workers
     model_sheet: Sheet = field(init=False)
+    learned: bool = False  # once at least
+    when_learned: Callable[[], None] = lambda: None
     stale: bool = True  # clicks have arrived since the model was fitted
     requests: RateLimit = field(init=False)  # of those who hold a token
     clicks: RateLimit = field(init=False)  # of a person in a day
@@ -149,13 +151,13 @@ class Studio:
         """Make or fit a model where it is time; how many seconds it took."""
         begin = monotonic()
         if self.settings.recommend == "model":
-            await _aside(make_due, self.engine, self.settings.models)
+            await _aside(make_due, apart(self.engine), self.settings.models)
             if await asyncio.to_thread(self.behind):
                 await asyncio.to_thread(self.take_model)
         elif self.stale:
             self.stale = False
             try:
-                self.model = await _aside(fit, self.engine)
+                self.model = await _aside(fit, apart(self.engine))
             except Exception:
                 self.stale = True
                 raise
@@ -205,6 +207,9 @@ class Studio:
     async def keep_learned(self) -> None:
         while True:
             took = await _guarded("learning", self.relearn)
+            if took is not None and not self.learned:
+                self.learned = True
+                self.when_learned()
             await asyncio.sleep(max(self.settings.publish_every, RESTS * (took or 0.0)))
 
     async def keep_forgetting(self) -> None:

@@ -3,7 +3,7 @@
 import { make } from "/shared/dom.js";
 import { losses } from "./losses.js";
 import { odds } from "./odds.js";
-import { action, meter, told } from "./pieces.js";
+import { action, meter, told, written } from "./pieces.js";
 import { count, engine, known, often, say } from "./words.js";
 
 const EXPERIMENT = "Experiment, not for publication. "; // trials are seeded; the release that is made of them is not
@@ -20,7 +20,7 @@ export function candidateCard(one, { key, colour, limits, chosen, take }) {
       make("span", { class: `key ${colour}` }, key),
       " ",
       known(`mechanism.${one.spec.split(":")[0]}`, one.short ?? one.spec).text,
-      make("small", {}, one.spec),
+      make("small", {}, ...written(one.spec)),
     ),
     meter(
       say("card.found", { known: one.known ?? limits.known }),

@@ -5,6 +5,7 @@ import { apart, figure, numbers } from "./picture.js";
 import { percent, say } from "./words.js";
 
 const [LEFT, TOP, BOTTOM, RIGHT] = [66, 16, 48, 20];
+const [AWAY, WIDE] = [21, 7.6]; // of a name: from a point, and a letter
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /**
@@ -93,8 +94,9 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
     TOP + 8,
     height - BOTTOM - 4,
   );
+  const spots = points.map((p) => [x(p.found.value), y(p.kept.value)]);
   return points.map((p, k) => {
-    const [px, py] = [x(p.found.value), y(p.kept.value)];
+    const [px, py] = spots[k];
     const left = px > width * 0.55;
     const act = (event) => {
       if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
@@ -131,7 +133,7 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
           {
             "aria-hidden": "true",
             class: "label",
-            x: left ? px - 21 : px + 21,
+            x: beside(px, heights[k], p.name, left ? -1 : 1, spots),
             y: heights[k] + 4,
             "text-anchor": left ? "end" : "start",
           },
@@ -139,4 +141,14 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
         ),
     );
   });
+}
+
+/** Where a name begins that stands at this side of its point: beyond every other point that it would run over. */
+function beside(at, height, name, side, spots) {
+  const length = WIDE * name.length;
+  const near = spots.filter(([, y]) => Math.abs(y - height) < 19).map(([x]) => side * x);
+  let begin = side * at + AWAY;
+  for (const x of near.sort((a, b) => a - b))
+    if (x > begin - AWAY && x < begin + length + AWAY) begin = Math.max(begin, x + AWAY);
+  return side * begin;
 }

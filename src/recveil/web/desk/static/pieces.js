@@ -152,3 +152,9 @@ export const told = (lines, kind = "p") => lines.map((line) => make(kind, engine
 export const part = (title, ...children) => make("section", {}, make("h2", {}, title), ...children);
 
 export const action = (text, onclick, options = {}) => make("button", { type: "button", onclick, ...options }, text);
+
+/** A spec that goes on in another line after a comma alone; the name of a file, which may be long, anywhere. */
+export const written = (spec) =>
+  spec.includes("=")
+    ? spec.split(/(?<=,)/).flatMap((part, k) => [k ? make("wbr") : null, make("span", { class: "whole" }, part)])
+    : [spec];

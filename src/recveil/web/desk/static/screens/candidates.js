@@ -5,7 +5,7 @@ import { additions } from "../additions.js";
 import { candidateCard } from "../candidate.js";
 import { curve } from "../curve.js";
 import { frontier } from "../frontier.js";
-import { action, job, part, refill } from "../pieces.js";
+import { action, job, part, refill, written } from "../pieces.js";
 import { hear } from "../notices.js";
 import { ask } from "../server.js";
 import { sameSpec, shortSpec } from "../specs.js";
@@ -114,7 +114,7 @@ function listed(open) {
       " ",
       make("b", {}, name),
       " ",
-      make("code", {}, spec),
+      make("code", {}, ...written(spec)),
     );
     const made = jobOf(spec) ?? { id: spec, title: spec, state: "waiting", line: "" };
     const remove = ["queued", "running"].includes(made.state)
