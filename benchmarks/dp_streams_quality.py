@@ -1,17 +1,24 @@
 """dp-streams: what recommenders learn from a release, and what an attacker does. Means with 95% intervals.
 
     python benchmarks/dp_streams_quality.py [yahoo] [diginetica] [blocks]
+    python benchmarks/dp_streams_quality.py order FILE [yahoo] [diginetica]
 
 Yahoo sample: 4 splits x 2 seeds of the noise, k = n, delta 1e-5, public catalogue 0..4999; intervals are Student's over
 the 4 splits. Diginetica, by session: one split (its own), one seed, intervals are bootstrapped over test sessions.
 Nothing here was tuned on these two data sets. Blocks: MovieLens 1M in each person's order, cut into sessions of 20
 ratings; 2 splits, one seed, items selected. It takes about ten minutes on one core.
+
+order: what two versions of dp-streams keep of the order of clicks, on the same splits and seeds. The first writes
+FILE; the second finds it there and shows both and their differences, with Student's intervals over means of splits.
+Yahoo: 4 splits x 5 seeds. Diginetica: the two splits of rivals.py, one seed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -230,6 +237,40 @@ def blocks() -> None:
         print(f"  most popular {utility(MostPopular().fit(popular, 0), popular, split)['recall@5'].mean():.4f}")
 
 
+def order(file: Path, names: list[str]) -> None:
+    from rivals import moves, splits
+
+    found: dict[str, Row] = {}
+    for name in names:
+        for number, split, test in splits(name):
+            for epsilon in (1.0, 4.0):
+                mechanism = DpStreams(epsilon=epsilon, delta=1e-5, k=len(np.unique(split.train.user)))
+                for seed in range(1, 6 if name == "yahoo" else 2):
+                    begin = time.process_time()
+                    released, _ = made_from(split.train, mechanism, seed)
+                    row = {"seconds": time.process_time() - begin, "next HR@5": moves(released, test)}
+                    for judge in ("ItemKNN", "EASE"):
+                        row[judge] = average(utility(MODELS[judge].fit(released, 0), released, split))["recall@5"]
+                    found[f"{name}, epsilon {epsilon:g}|{number}|{seed}"] = row
+                    print(
+                        f"{name}, epsilon {epsilon:g}, split {number}, seed {seed}: {row}", file=sys.stderr, flush=True
+                    )
+    if not file.exists():
+        file.write_text(json.dumps(found, indent=1))
+        return
+    before = json.loads(file.read_text())
+    for what in dict.fromkeys(key.split("|")[0] for key in found):
+        pairs = [key for key in found if key.startswith(what + "|") and key in before]
+        numbers = sorted({key.split("|")[1] for key in pairs})
+        for judge in found[pairs[0]]:
+            each = [[(before[k][judge], found[k][judge]) for k in pairs if k.split("|")[1] == n] for n in numbers]
+            means = np.array([np.mean(rows, axis=0) for rows in each])
+            gain = means[:, 1] - means[:, 0]
+            half = stats.t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
+            was, is_ = means.mean(0)
+            print(f"{what:<24}{judge:<12}{was:.4f} -> {is_:.4f}, {gain.mean():+.4f} +- {half:.4f}")
+
+
 def in_blocks(rows: pl.DataFrame, items: pl.Series) -> Interactions:
     """Every block a session of nobody in particular."""
     names = rows["user"].cast(pl.Int64) * 1000 + rows["block"]
@@ -237,6 +278,9 @@ def in_blocks(rows: pl.DataFrame, items: pl.Series) -> Interactions:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["order"]:
+        order(Path(sys.argv[2]), sys.argv[3:] or ["yahoo"])
+        raise SystemExit
     asked = sys.argv[1:] or ["yahoo", "diginetica", "blocks"]
     for run in (yahoo, diginetica, blocks):
         if run.__name__ in asked:

@@ -4,7 +4,8 @@
     python benchmarks/transformer.py FOLDER            there: trains on each half and draws
     python benchmarks/rival_shadows.py attack FOLDER   AUC of membership, with its interval and a placebo
 
-Plan `pool`: 32 halves to learn from, 8 to be attacked. The settings are those that rivals.py found the best.
+Plan `pool`: 32 halves to learn from, 8 to be attacked; dp-streams on the same halves stands beside them. The settings
+are those that rivals.py found the best; every training begins with the same random numbers.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rivals import PLAIN, PRIVATE, budgeted, streams, task, yahoo
+from rivals import DELTA, PLAIN, PRIVATE, budgeted, streams, task, yahoo
 
 from recveil.attacks.shadow import shadow
 from recveil.data import Interactions
-from recveil.desk.shadows import Halves, of_halves
+from recveil.desk.shadows import Halves, maker, of_halves
 from recveil.measurement import Shadows, Trial
+from recveil.mechanisms.dp_streams import DpStreams
 
 EPSILON = 4.0
 KINDS = ("plain", f"dp-sgd-{EPSILON:g}")
@@ -43,8 +45,9 @@ def export(folder: Path) -> None:
 
 def attack(folder: Path) -> None:
     data = yahoo().compact()
-    for kind in KINDS:
-        given = replace(halves(data), made=partial(released, folder, kind, data))
+    ours = of_halves(data, maker(DpStreams(epsilon=EPSILON, delta=DELTA), data), Halves())
+    theirs = {kind: replace(halves(data), made=partial(released, folder, kind, data)) for kind in KINDS}
+    for kind, given in {**theirs, f"dp-streams-{EPSILON:g}": ours}.items():
         for m in shadow(Trial(data, data, shadows=(given,)), np.random.default_rng(0)):
             told = {name: value for name, value in m.params.items() if name in ("fpr", "shadows")}
             print(f"{kind}: {m.name} {told} {m.value:.3f} [{m.low:.3f}, {m.high:.3f}], placebo {m.control:.3f}")

@@ -245,6 +245,21 @@ def test_of_very_many_items_the_rare_moves_are_put_in_order_too(monkeypatch: pyt
     assert followed[1] > followed[0]
 
 
+def test_moves_follow_the_power_of_pairs_that_fits_them() -> None:
+    """Each item is as frequent in them as in pairs, whatever the power; what contradicts the pairs tells nothing."""
+    rng = np.random.default_rng(4)
+    M = rng.lognormal(0, 1, (30, 30))
+    M = np.triu(M, 1) + np.triu(M, 1).T
+    for power in steps.POWERS:
+        expected = M**power
+        for _ in range(200):  # rows, then columns, until both have the sums of the pairs
+            expected *= (M.sum(1) / expected.sum(1))[:, None]
+            expected *= M.sum(0) / expected.sum(0)
+        noisy = 0.3 * expected + rng.normal(0, 0.1, M.shape)
+        assert steps.moves_of_pairs(M, noisy) == pytest.approx(0.3 * expected, rel=0.05, abs=1e-3)
+    assert not steps.moves_of_pairs(M, -M).any()
+
+
 def test_order_is_learned_and_can_be_left_out() -> None:
     rng = np.random.default_rng(1)
     user = np.repeat(np.arange(3000), 6)

@@ -39,7 +39,7 @@ def copies(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
         chance = 1 / len(np.unique(trial.train.user))
         found.append(measured("copies-linkage", share(right), len(right), chance=chance, control=control, params={}))
     if held is not None:
-        begun = {s[:n] for s in streams for n in range(1, min(len(s), LONGEST) + 1)}
+        begun = beginnings(streams)
         inside, outside = (_scores(people, begun, rng) for people in (real, held))
         if len(inside) and len(outside) > 3:
             control = auc(outside[::2], outside[1::2])[0]
@@ -65,11 +65,15 @@ def named(real: list[Run], streams: list[Run], owner: list[int]) -> Floats:
 
 def suspects(real: list[Run], streams: list[Run]) -> list[set[int]]:
     """For each stream those who have its longest copied beginning; nobody where not even its first click is known."""
+    wanted = beginnings(streams)
     who: defaultdict[Run, set[int]] = defaultdict(set)
     for person, clicks in enumerate(real):
         for at in range(len(clicks)):
             for n in range(1, min(LONGEST, len(clicks) - at) + 1):
-                who[clicks[at : at + n]].add(person)
+                run = clicks[at : at + n]
+                if run not in wanted:  # then no longer one is
+                    break
+                who[run].add(person)
     found = []
     for stream in streams:
         n = 0
@@ -77,6 +81,10 @@ def suspects(real: list[Run], streams: list[Run]) -> list[set[int]]:
             n += 1
         found.append(who[stream[:n]] if n else set())
     return found
+
+
+def beginnings(streams: list[Run]) -> set[Run]:
+    return {stream[:n] for stream in streams for n in range(1, min(len(stream), LONGEST) + 1)}
 
 
 def longest_run(clicks: Run, begun: set[Run]) -> int:

@@ -13,12 +13,16 @@ from recveil.data import Floats, Interactions
 from recveil.recommenders.ranker import extra, one_blas_thread
 
 
+STEPS = 100_000_000  # of BPR
+
+
 @dataclass(frozen=True)
 class BPR:
     """Matrix factorisation learned from pairs: what a person touched should stand above what she did not.
 
     The people whom it was trained on have learned factors, used where the query is the training data itself; anyone
-    else gets hers by the same stochastic steps with the items held fixed.
+    else gets hers by the same stochastic steps with the items held fixed. Of more than a million cells (a release may
+    have a hundred times as many as the data) there are fewer epochs, and as many steps.
     """
 
     name: ClassVar[str] = "bpr-mf"
@@ -34,7 +38,7 @@ class BPR:
         triple = (cells.row.astype(np.int32), cells.col.astype(np.int32), cells.data)
         model = extra("cornac.models").BPR(
             k=self.factors,
-            max_iter=self.epochs,
+            max_iter=max(1, min(self.epochs, STEPS // max(cells.nnz, 1))),
             learning_rate=self.rate,
             lambda_reg=self.penalty,
             seed=seed,  # cornac then works with one thread: two would make the outcome a matter of chance

@@ -26,6 +26,7 @@ Ints = NDArray[np.int64]
 
 SWEEPS = 10
 _CELLS = 1 << 24  # scores held at a time
+POWERS = (1.0, 1.5, 2.0)  # of pairs that moves may follow: neighbours in a stream are alike beyond what pairs show
 SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contributions)
 MANY, SHARP = 2048, 0.3  # of more items most moves are rare: their errors weigh 1 / (target + 0.3 contributions)
 
@@ -195,9 +196,8 @@ def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables,
     """Put the items of every basket in order, in place, so that transitions occur as often as the table says."""
     assert tables.transitions is not None
     D = tables.transitions
-    alpha = float((D * M).sum() / max((M * M).sum(), 1e-12))
     off = ~np.eye(len(M), dtype=bool)
-    prior = np.maximum(alpha, 0.0) * M
+    prior = moves_of_pairs(M, D)
     clean = np.zeros_like(D)
     clean[off] = np.maximum(
         prior[off] + denoise.shrink((D - prior)[off], denoise.classes(prior[off]), tables.move_sigma), 0.0
@@ -212,6 +212,22 @@ def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables,
     np.add.at(excess, (item[second - 1], item[second]), np.repeat(weight, sizes - 1).astype(np.float32))
     softness, turns = (SOFTNESS, sweeps) if len(M) <= MANY else (SHARP, 2 * sweeps)
     swap_order(source.derive("order").key(), starts, item, excess, target, softness * float(weight.mean()), turns)
+
+
+def moves_of_pairs(M: Floats, D: Floats) -> Floats:
+    """What pairs tell of moves: the power of them that fits the noisy moves best, each item as frequent as in pairs."""
+    sums, best, most = M.sum(1), np.zeros_like(M), 0.0
+    for power in POWERS:
+        found = M**power
+        scale = np.ones(len(M))
+        for _ in range(20):
+            scale = np.sqrt(scale * sums / np.maximum(found @ scale, 1e-12))
+        found *= scale * scale[:, None]
+        length = float(np.sqrt((found * found).sum()))
+        fit = float((D * found).sum()) / max(length, 1e-12)
+        if fit > most:
+            best, most = found * (fit / length), fit
+    return best
 
 
 def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: PairTable) -> NDArray[np.float32]:
