@@ -3,9 +3,9 @@
     python benchmarks/dp_ratings.py FILE ml-1m real epsilon=4 epsilon=8 [--numbers 0,1,2,3,4] [--inside]
     python benchmarks/dp_ratings.py FILE                                    the table of all that is in FILE
 
-A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `whole=4` (drawn with the whole structure),
-`selected=4` (without a catalogue), `features=4` (with genres and years), `null=8` (ratings permuted over all rows),
-`items=8` (items permuted over all rows), `epsilon=4@650` (of 650 people), or the spec of another mechanism.
+A condition is `real`, `epsilon=4` (dp-ratings with a public catalogue), `selected=4` (without a catalogue),
+`features=4` (with genres and years), `null=8` (ratings permuted over all rows), `items=8` (items permuted over all
+rows), `epsilon=4@650` (of 650 people), or the spec of another mechanism.
 FILE holds a JSON line for each number and condition, written as soon as it is known; what it has is not done again.
 
 Number k: 80 % of the people are released with noise seed k, at most 1,200 others are judges, half of whose ratings is
@@ -92,7 +92,7 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
     if condition == "real":
         return train, {}, None
     kind, _, value = condition.partition("=")
-    ours = kind in ("epsilon", "whole", "selected", "features", *FINDS)
+    ours = kind in ("epsilon", "selected", "features", *FINDS)
     value, _, people = value.partition("@") if ours else (value, "", "")
     if people:
         chosen = np.random.default_rng(number).permutation(train.n_users)[: int(people)]
@@ -105,7 +105,6 @@ def released(name: str, condition: str, train: Interactions, number: int) -> tup
             epsilon=float(value),
             delta=DELTA.get(name, 1e-5),
             scale=SCALES.get(name, "1..5"),
-            structure="whole" if kind == "whole" else "known",
         )
         if ours
         else parse(condition)
@@ -139,7 +138,7 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         shown, asked = query.over_items(ids), result.over_items(ids)  # what has no table is not asked
         guess = model.predict(shown, asked.user.astype(np.int64), asked.item.astype(np.int64))
         found["rmse direct"], found["share direct"] = _rmse(guess, asked), len(asked) / len(result)
-    if data.n_items <= EASE.items and "@" not in condition and "whole" not in condition:  # the same items
+    if data.n_items <= EASE.items and "@" not in condition:
         for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < FEW else 1]:
             found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like).items()}
     if within and all(feasible(r, rows) for r in EIGHT):

@@ -27,7 +27,6 @@ from recveil.kernels.rating_levels import cut_by_shares, heights, leanings, tilt
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_ratings import SHARES, UNIT, DpRatings
 from recveil.mechanisms.dp_ratings.directions import extremes, top_vectors
-from recveil.mechanisms.dp_ratings.drawing import structure
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS
 from recveil.mechanisms.dp_ratings.predicting import from_frames
@@ -335,32 +334,35 @@ def test_a_release_keeps_means_levels_and_camps_and_the_null_has_none() -> None:
     assert together(release(null, MECHANISM, seed=1, catalogue=data.items).data) < 1.3
 
 
-def products_squared(data: Interactions) -> float:
-    """The sum of squares of products of ratings, counted as the mechanism does."""
+def products_squared(data: Interactions, among: list[int]) -> float:
+    """The sum of squares of products of ratings of these items, counted as the mechanism does."""
     rows = data.canonical()
+    place = np.full(rows.n_items, -1, dtype=np.int32)
+    place[among] = np.arange(len(among), dtype=np.int32)
     value = LEVELS.inside(np.asarray(rows.rating))
-    n = rows.n_items
-    cells = count_products(rows.starts(), rows.item, value, np.zeros(n), np.arange(n, dtype=np.int32), n, UNIT) / UNIT
+    cells = count_products(rows.starts(), rows.item, value, np.zeros(rows.n_items), place, len(among), UNIT) / UNIT
     return float(cells @ cells)
 
 
-def test_the_whole_structure_is_as_large_as_that_of_the_data_and_noise_has_none() -> None:
+def test_ratings_of_items_without_products_lean_in_directions_of_chance_unless_there_is_no_structure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(5)
-    user = np.repeat(np.arange(3000), 14)
-    item = np.concatenate([rng.choice(40, 14, replace=False) for _ in range(3000)])
-    lean = (rng.normal(size=(40, 12)) / 4)[item] * rng.normal(size=(3000, 12))[user]
-    value = np.clip(np.rint(3.2 + 1.2 * (lean.sum(1) + 0.5 * rng.normal(size=len(user)))), 1, 5)
+    weight = np.repeat([4.0, 1.0], [100, 60])  # products are counted of the first hundred
+    user = np.repeat(np.arange(3000), 30)
+    item = np.concatenate([rng.choice(160, 30, replace=False, p=weight / weight.sum()) for _ in range(3000)])
+    lean = ((rng.normal(size=(160, 3)) / 2)[item] * rng.normal(size=(3000, 3))[user]).sum(1)
+    value = np.clip(np.rint(3.2 + 1.2 * (lean + 0.5 * rng.normal(size=len(user)))), 1, 5)
     data = from_ids(pl.Series(user), pl.Series(item), value)
+    null = replace(data, rating=rng.permutation(value))
     mechanism = DpRatings(epsilon=4.0, delta=1e-5, scale="1..5")
-    real = products_squared(data)
-    known, whole = (
-        products_squared(release(data, replace(mechanism, structure=s), seed=1, catalogue=data.items).data)
-        for s in ("known", "whole")
-    )
-    assert known < 0.95 * real
-    assert abs(whole - real) < 0.5 * abs(known - real)
-    noise = [structure(rng.normal(size=4950) * 3, 3.0) for _ in range(200)]
-    assert np.mean(np.array(noise) > 0) < 0.06
+    drawn = [release(of, mechanism, seed=1, catalogue=data.items).data for of in (data, null)]
+    monkeypatch.setattr("recveil.mechanisms.dp_ratings.ratings.HIDDEN_LENGTH", 0.0)
+    plain = [release(of, mechanism, seed=1, catalogue=data.items).data for of in (data, null)]
+    top, others = list(range(100)), list(range(100, 160))
+    assert products_squared(drawn[0], others) > 1.05 * products_squared(plain[0], others)
+    assert products_squared(drawn[0], top) == pytest.approx(products_squared(plain[0], top), rel=0.1)
+    assert products_squared(drawn[1], others) < 1.05 * products_squared(plain[1], others)
 
 
 def test_tables_predict_ratings_better_than_a_person_s_own_mean() -> None:

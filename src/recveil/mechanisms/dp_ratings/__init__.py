@@ -69,7 +69,7 @@ class DpRatings(Synthesis):
     reads_features = True
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     rounds = 3
-    drawing = ("k", "structure")
+    drawing = ("k",)
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -82,12 +82,6 @@ class DpRatings(Synthesis):
         "Boolean or an Enum of numbers",
     )
     k: int | str = parameter("auto", about="how many people to draw; auto: about as many as there were")
-    structure: str = parameter(
-        "known",
-        about="known: people differ as the tables know, best to learn from; whole: as much as real ones do, some of it "
-        "in directions of chance, best to compare predictors inside the release",
-        rule=("known", "whole"),
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -243,7 +237,7 @@ class DpRatings(Synthesis):
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         tables, k = self.tables(published, public), None if self.k == "auto" else int(self.k)
-        return draw_people(tables, public, k, self.structure == "whole", source)
+        return draw_people(tables, public, k, source)
 
     def guarantee(self, public: Public) -> Guarantee:
         unit = public.unit
@@ -271,9 +265,10 @@ class DpRatings(Synthesis):
             "item, how they rate it above their own mean, which items go together and how ratings of two of them do, "
             "how many items people have and how they use the scale; every person counts at most as much as any other "
             "in each of them. New people and their ratings were drawn from these tables alone. The files in tables/ "
-            "hold what the noisy tables lead one to expect of items. Heavy raters weigh less than in the data, and "
-            "people differ less, so that errors of rating predictors are not those of the data, though their order "
-            "tends to be. Times, and anything beyond pairs of items, are not reproduced."
+            "hold what the noisy tables lead one to expect of items. Heavy raters weigh less than in the data. Noise "
+            "hides some of how ratings differ, and differences of chance stand in for it: errors of rating predictors "
+            "are not those of the data, though their order tends to be. Times, and anything beyond pairs of items, are "
+            "not reproduced."
         )
 
 

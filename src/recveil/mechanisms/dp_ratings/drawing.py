@@ -51,8 +51,8 @@ class Tables:
         return popularity(self.noisy["have"], self.sigma["have"])
 
 
-def told(tables: Tables, whole: bool = False) -> Told:
-    """What the tables tell of ratings; whole: also of structure beyond the known directions."""
+def told(tables: Tables, number: int) -> Told:
+    """What the tables tell of ratings, of about so many people."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
@@ -60,21 +60,22 @@ def told(tables: Tables, whole: bool = False) -> Told:
         have,
         tables.effect,
         np.clip(tables.effect + rest, -MOST_EFFECT, MOST_EFFECT),
-        rest,
         tables.phi,
         loadings(C, have, tables.phi, sigma["loadings"], tables.features),
         people.profiles(noisy["profiles"], sigma["profiles"]),
         people.level_shares(noisy["levels"], sigma["levels"]),
         tables.scale,
-        tables.top,
-        structure(noisy["products"], sigma["products"]) if whole else 0.0,
+        tables.top if structured(noisy["products"], sigma["products"], number) else np.arange(len(have)),
     )
 
 
-def structure(products: Floats, sigma: float) -> float:
-    """How large the squares of products are together, as far as that is certain: what noise adds is taken off."""
+def structured(products: Floats, sigma: float, number: int) -> bool:
+    """Are products of ratings larger than noise makes them, and the chance of who is there?
+
+    A person's have length 1 at most: where they have nothing in common, their squares add up to their number.
+    """
     noise = sigma**2 * (len(products) + 2 * np.sqrt(2 * len(products)))
-    return max(float(products @ products) - float(noise), 0.0)
+    return bool(products @ products > noise + number)
 
 
 def expected(tables: Tables) -> ExpectedPairs:
@@ -86,7 +87,7 @@ def expected(tables: Tables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, source: Source) -> Drawn:
+def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
@@ -95,7 +96,7 @@ def draw_people(tables: Tables, public: Public, k: int | None, whole: bool, sour
     alike = Likeness(likeness(mean), tables.paired, tables.have)
     del mean
     item = draw_baskets(pairs, varied, sizes, source.derive("baskets"))
-    known = told(tables, whole)
+    known = told(tables, number)
     item, sizes = add_rare(item, sizes, tables.paired, known.have, source.derive("rare"))
     rows = baskets(item, sizes, known, source.derive("ratings"))
     value, loading = calibrated(rows, known)

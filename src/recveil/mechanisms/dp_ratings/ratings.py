@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.data import group
 from recveil.kernels.baskets import count_items
-from recveil.kernels.rating_counts import count_loadings, count_products, count_rest, profiles_of
+from recveil.kernels.rating_counts import count_loadings, count_rest, profiles_of
 from recveil.kernels.rating_levels import cut_by_shares, heights, leanings
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS, draw_profiles, typical
@@ -27,9 +27,10 @@ ROUNDS = 5
 _UNIT = 2**16
 _START = 2.5  # loadings to begin with, in those that were counted
 _LEAST_ANSWER = 0.2  # of the largest: how weakly drawn ratings may seem to answer to a direction
-_SURE_ANSWER = 0.5  # the same for the tables
-HIDDEN = 8  # directions
-_START_HIDDEN = 0.3
+_SURE_ANSWER = 0.7  # the same for the tables
+HIDDEN = 2  # directions of chance, for those that no table shows
+HIDDEN_LENGTH = 0.4  # of an item's loadings in them; docs/explanation/dp_ratings.md says what others give
+_DRAWN_EFFECT = 1.05  # of those told: who learns from few rows holds them back once more
 _MOST_LOADING = 0.7  # squared length of an item's loadings: the rest is chance
 _STEADY = 0.8  # of the best answer so far, below which a correction is taken back
 _CONVINCING = 0.5  # of the counted loadings must show in the drawn ratings; else they were noise
@@ -42,14 +43,12 @@ class Told:
     have: Floats
     early: Floats  # item effects as they were known when the second round was counted
     effect: Floats  # item effects
-    rest: Floats  # what the second round found beside the early ones
     phi: Floats  # directions
     loading: Floats  # where people stand who rate an item high, in those directions
     profiles: Floats
     levels: Floats
     scale: Scale
-    top: Ints  # the items whose products were counted
-    structure: float  # the sum of squares of these products, without what noise adds; 0: none beyond the known
+    plain: Ints  # items whose ratings lean in no direction of chance: their products were counted
 
     @property
     def keeps(self) -> float:
@@ -69,7 +68,7 @@ class Baskets:
     height: Floats
     spread: Floats
     stand: Floats  # people in the directions of ratings, then in hidden ones
-    hidden: Floats  # items in directions that nobody knows: one row an item, of length about 1
+    hidden: Floats  # items in directions that nobody knows: one row an item, of length about 1; 0 for plain ones
     chance: Floats  # of each rating
     offset: Floats  # of each item
     by_item: tuple[Ints, Ints]  # where each item's rows begin, and the rows, item by item
@@ -83,25 +82,27 @@ class RatingModel:
 
     effect: Floats
     loading: Floats
+    hidden: float  # length of an item's loadings in hidden directions
     stretch: float = 1.0
     move: float = 0.0
-    hidden: float = 0.0  # length of the loadings in hidden directions
 
 
 def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) -> Baskets:
     """Rows without ratings, and their chance."""
-    rng = source.generator()
+    rng, secret = source.generator(), source.derive("hidden").generator()
     user = np.repeat(np.arange(len(sizes)), sizes)
     height, spread = draw_profiles(told.profiles, len(sizes), rng)
     starts, d = np.append(0, np.cumsum(sizes)), told.phi.shape[1]
+    hidden = secret.standard_normal((len(told.have), HIDDEN)) / np.sqrt(HIDDEN)
+    hidden[told.plain] = 0.0
     return Baskets(
         starts,
         user,
         item,
         height,
         spread,
-        rng.standard_normal((len(sizes), d + HIDDEN)),
-        rng.standard_normal((len(told.have), HIDDEN)) / np.sqrt(HIDDEN),
+        np.hstack([rng.standard_normal((len(sizes), d)), secret.standard_normal((len(sizes), HIDDEN))]),
+        hidden,
         rng.standard_normal(len(item)),
         rng.random(len(told.have)),
         group(item, len(told.have)),
@@ -115,7 +116,7 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
 
     Rows want all the structure that may be there; who predicts wants what is sure.
     """
-    model = RatingModel(told.effect, _START * told.loading, hidden=_START_HIDDEN if told.structure > 0 else 0.0)
+    model = RatingModel(_DRAWN_EFFECT * told.effect, _START * told.loading, HIDDEN_LENGTH)
     value, shown = _shown(rows, model, told)
     best, loading = 0.0, model.loading
     for _ in range(ROUNDS):
@@ -129,7 +130,7 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
             best, loading = answer, model.loading
     if _answer(rows, shown, told) < _CONVINCING:
         none = np.zeros_like(model.loading)
-        return draw_ratings(rows, replace(model, loading=none), told), none
+        return draw_ratings(rows, replace(model, loading=none, hidden=0.0), told), none
     return value, _held(_wanted(rows, shown, model, told, _SURE_ANSWER))
 
 
@@ -150,14 +151,14 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     loading = _held((model.loading + _wanted(rows, shown, model, told, _LEAST_ANSWER)) / 2)
     classes = (told.scale.ends, HEIGHTS, SPREADS)
     rest = count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
-    short = told.rest - rest / np.maximum(rows.have, 1e-9)
+    short = _DRAWN_EFFECT * told.effect - told.early - rest / np.maximum(rows.have, 1e-9)
     effect = model.effect + np.where(rows.have > 0, short, 0.0) * told.have / (told.have + 0.5)
     drawn = profiles_of(rows.starts, rows.item, value, told.early)
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
-    hidden = model.hidden * more_structure(rows, value, told) if model.hidden > 0 else 0.0
-    return RatingModel(effect, loading, stretch, model.move + mean - float(drawn[:, 0].mean()), hidden)
+    move = model.move + mean - float(drawn[:, 0].mean())
+    return replace(model, effect=effect, loading=loading, stretch=stretch, move=move)
 
 
 def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least: float) -> Floats:
@@ -174,14 +175,6 @@ def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least:
 def _held(loading: Floats) -> Floats:
     length = (loading**2).sum(1, keepdims=True)
     return np.asarray(loading * np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12))))
-
-
-def more_structure(rows: Baskets, value: Floats, told: Told) -> float:
-    """The factor for hidden loadings that brings products of drawn ratings nearer to those of people."""
-    among = np.full(len(told.have), -1, dtype=np.int32)
-    among[told.top] = np.arange(len(told.top), dtype=np.int32)
-    drawn = count_products(rows.starts, rows.item, value, told.early, among, len(told.top), _UNIT) / _UNIT
-    return float(np.clip((told.structure / max(float(drawn @ drawn), 1e-9)) ** 0.25, 0.7, 1.4))
 
 
 def draw_ratings(rows: Baskets, model: RatingModel, told: Told) -> Floats:
