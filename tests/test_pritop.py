@@ -273,7 +273,8 @@ def test_a_missing_extra_is_one_line(recveil: Callable[..., Any], monkeypatch: p
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("folder", ["hetrec-movielens", pytest.param("hetrec-lastfm", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["hetrec-movielens", "hetrec-lastfm"])
 def test_pritop_is_worth_less_than_suppression(real_data: Path, folder: str) -> None:
     frame = pl.read_parquet(real_data / folder / "tags.parquet")
     data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"].cast(pl.String)))
