@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from places import FOLDER
 from scipy import sparse, stats
 
 from recveil.data import Interactions, from_ids
@@ -42,7 +43,7 @@ from recveil.recommenders.likeness import ItemLikeness
 from recveil.recommenders.plain_raters import EIGHT, Biases, Factors
 from recveil.recommenders.rater import feasible
 
-DATA = Path(__import__("os").environ.get("RECVEIL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+DATA = FOLDER
 SCALES = {"jester": "-10..10/0.5"}
 DELTA = {"goodbooks-10k": 1e-6}
 OUTSIDE: tuple[Any, ...] = (Biases(), Factors(), ItemLikeness())

@@ -16,7 +16,6 @@ Yahoo: 4 splits x 5 seeds. Diginetica: the two splits of rivals.py, one seed.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections import defaultdict
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from places import FOLDER
 from scipy import sparse, stats
 
 from recveil.attacks.membership import membership
@@ -45,7 +45,7 @@ from recveil.recommenders.ranker import Model
 from recveil.splits import QuerySplit, before_and_after, horizontal
 from recveil.views.transitions import transitions
 
-DATA = Path(os.environ.get("RECVEIL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+DATA = FOLDER
 MODELS = {"ItemKNN": ItemKNN(k=15), "EASE": EASE(penalty=300, items=1000), "UserKNN": UserKNN(k=80)}
 HEAD = 50  # items whose absence makes the tail
 Row = dict[str, float]

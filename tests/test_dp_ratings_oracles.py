@@ -5,7 +5,7 @@ RECVEIL_DP_RATINGS names a file of lines of benchmarks/dp_ratings.py: what it ha
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,9 @@ FIVE = [0, 1, 2, 3, 4]
 
 
 def protocol(folder: Path) -> Any:
-    place = Path(__file__).parent.parent / "benchmarks" / "dp_ratings.py"
-    spec = importlib.util.spec_from_file_location("dp_ratings_benchmark", place)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as path:
+        path.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+        module = importlib.import_module("dp_ratings")
     module.DATA = folder
     return module
 

@@ -21,7 +21,7 @@ class BPR:
 
     The people whom it was trained on have learned factors, used where the query is the training data itself; anyone
     else gets hers by the same stochastic steps with the items held fixed. Of more than a million cells (a release may
-    have a hundred times as many as the data) there are fewer epochs, and as many steps.
+    have many times as many as the data) there are fewer epochs, and as many steps.
     """
 
     name: ClassVar[str] = "bpr-mf"
