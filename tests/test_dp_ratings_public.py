@@ -274,7 +274,7 @@ BAD = {
     "scale of words": (lambda f: f, "good,bad", "a scale of ratings cannot be '(good,bad)'"),
     "one level": (lambda f: f, "3", "2 to 201 different levels"),
     "five people": (lambda f: f.filter(pl.col("user") < 5), "1..5", "people stand out of the noise"),
-    "one item": (lambda f: f.with_columns(item=pl.lit(1)), "1..5", "the catalogue has 1 items"),
+    "one item": (lambda f: f.with_columns(item=pl.lit(1)), "1..5", "the catalogue has too few items (1, and"),
 }
 SOUND = {
     "one value only": (lambda f: f.with_columns(rating=pl.lit(4.0)), "1..5"),

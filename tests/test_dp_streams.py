@@ -274,6 +274,15 @@ def test_order_is_learned_and_can_be_left_out() -> None:
     assert without.time == "drop"
 
 
+def test_ratings_without_times_have_no_order_to_spend_on() -> None:
+    data = camps(2000)
+    rated = Interactions(data.user, data.item, data.users, data.items, np.ones(len(data)))
+    made = release(rated, MECHANISM, seed=1)
+    assert made.data.time is None and made.time == "drop"
+    assert made.mechanism == DpStreams(epsilon=MECHANISM.epsilon, delta=MECHANISM.delta, order="none")
+    assert made.published is not None and "transitions" not in made.published.rounds[1]
+
+
 def test_direct_model_finds_the_camp() -> None:
     made = release(camps(4000), MECHANISM, seed=1)
     assert made.published is not None
@@ -393,12 +402,14 @@ def test_bad_input() -> None:
         release(camps(30), DpStreams(epsilon=1e-5, delta=1e-9), seed=1)
     with pytest.raises(RecveilError, match="needs the parameter delta"):
         parse("dp-streams:epsilon=1")
-    with pytest.raises(RecveilError, match="items stand out of the noise at epsilon 1, and 10 are needed"):
+    with pytest.raises(
+        RecveilError, match=r"too few items stand out of the noise at epsilon 1 \(\d, and 10 are needed\)"
+    ):
         release(camps(30), DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     one = from_ids(pl.Series([1, 1]), pl.Series([1, 2]))
-    with pytest.raises(RecveilError, match="the catalogue has 2 items, and 10 are needed"):
+    with pytest.raises(RecveilError, match=r"the catalogue has too few items \(2, and 10 are needed\)"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series([1, 2]))
-    with pytest.raises(RecveilError, match=r"only 0 items .* or a public list of items \(--catalogue\) would help"):
+    with pytest.raises(RecveilError, match=r"too few items .* or a public list of items \(--catalogue\) would help"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1)
     with pytest.raises(RecveilError, match="stand out of the noise"):
         release(one, DpStreams(epsilon=1.0, delta=1e-6), seed=1, catalogue=pl.Series(np.arange(1000)))

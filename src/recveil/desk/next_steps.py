@@ -1,4 +1,4 @@
-"""What to type next: whole command lines for these data, each of which works as it stands."""
+"""What to type next: whole command lines for these data. Whether they can keep a promise is not looked at here."""
 
 from __future__ import annotations
 

@@ -200,10 +200,10 @@ class DpRatings(Synthesis):
 
     def _too_few(self, n: int, public: Public) -> str:
         if public.catalogue:
-            return f"{self.name}: the catalogue has {n} items, and {FEWEST_ITEMS} are needed"
+            return f"{self.name}: the catalogue has too few items ({n}, and {FEWEST_ITEMS} are needed)"
         return (
-            f"{self.name}: only {n} items stand out of the noise at epsilon {self.epsilon:g}, and {FEWEST_ITEMS} are "
-            "needed: more people, a larger epsilon, or a public list of items (--catalogue) would help"
+            f"{self.name}: too few items stand out of the noise at epsilon {self.epsilon:g} ({n}, and {FEWEST_ITEMS} "
+            "are needed): more people, a larger epsilon, or a public list of items (--catalogue) would help"
         )
 
     def paired(self, published: tuple[Any, ...], public: Public) -> Ints:

@@ -7,7 +7,7 @@ docs/guarantees/dp_streams.md has the theorem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,10 @@ class DpStreams(Synthesis):
         super().__post_init__()
         if self.k != "auto" and not (isinstance(self.k, int) and self.k >= 1):
             raise RecveilError(f"{self.name}: parameter k must be auto or a whole number >= 1, not {self.k}")
+
+    def told(self, data: Interactions) -> DpStreams:
+        """Ratings without times have no order, not even that of a file: nothing is spent on one."""
+        return replace(self, order="none") if data.kind == "ratings" and data.time is None else self
 
     def selects(self, public: Public) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
@@ -191,8 +195,8 @@ class DpStreams(Synthesis):
             kept, help_ = self._outstanding(items, sigma, self.most_items(public))
         if len(kept) < FEWEST_ITEMS:
             raise RecveilError(
-                f"dp-streams: only {len(kept)} items stand out of the noise at epsilon {self.epsilon:g}, and "
-                f"{FEWEST_ITEMS} are needed: {help_}"
+                f"dp-streams: too few items stand out of the noise at epsilon {self.epsilon:g} ({len(kept)}, and "
+                f"{FEWEST_ITEMS} are needed): {help_}"
             )
         return kept
 
@@ -201,7 +205,9 @@ class DpStreams(Synthesis):
         from scipy.special import ndtri
 
         if len(items) < FEWEST_ITEMS:
-            raise RecveilError(f"dp-streams: the catalogue has {len(items)} items, and {FEWEST_ITEMS} are needed")
+            raise RecveilError(
+                f"dp-streams: the catalogue has too few items ({len(items)}, and {FEWEST_ITEMS} are needed)"
+            )
         threshold = float(ndtri(1 - 1 / len(items))) * sigma
         order = np.argsort(-items, kind="stable")
         kept = order[:most]
