@@ -17,7 +17,7 @@ from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.kernels.item_cosines import cosine_error, nearest
-from recveil.mechanisms.mask.choose_p import choose_p, protection, similarity_error
+from recveil.mechanisms.mask.choose_p import best_p, choose_p, protection, similarity_error
 from recveil.randomness import seeded
 from recveil.recommenders.mask import overlap, similar_items, top_n
 from recveil.views.bits import Columns, columns
@@ -172,6 +172,16 @@ def test_subsamples_and_repeats_of_the_choice() -> None:
     assert choose_p(data, chance=seeded(1), grid=[0.6, 0.7]).at_edge
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_wide_look_first_finds_a_p_as_good_as_the_best_of_the_grid(seed: int) -> None:
+    thick = people([q | {u % 30} for u, q in enumerate(crowd(400, 30, seed=seed))], 30)
+    thin = people([{u % 30, (u * u) % 30} for u in range(400)], 30)
+    for data in (thick, thin):
+        whole = choose_p(data, chance=seeded(seed))
+        found = whole.ratio[whole.grid.index(best_p(data, seeded(seed)))]
+        assert found >= 0.99 * max(whole.ratio)
+
+
 @pytest.mark.data
 def test_the_chosen_p_on_real_data(films: Interactions) -> None:
     grid = np.round(np.arange(0.9, 0.9701, 0.002), 3).tolist()
@@ -180,6 +190,7 @@ def test_the_chosen_p_on_real_data(films: Interactions) -> None:
     assert choice.plateau[0] == pytest.approx(0.924, abs=0.004)
     assert choice.plateau[1] == pytest.approx(0.946, abs=0.004)
     assert choice.density == pytest.approx(A, abs=1e-9)
+    assert best_p(films, seeded(7)) == choose_p(films, chance=seeded(7)).p
 
 
 @pytest.mark.data

@@ -14,7 +14,7 @@ from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, nothing, strength
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
-from recveil.mechanisms.mask.choose_p import choose_p
+from recveil.mechanisms.mask.choose_p import best_p
 from recveil.randomness import Source, source
 from recveil.views.bits import Columns, empty
 
@@ -112,7 +112,7 @@ class Mask(Masking):
         if counts is None:
             assert not isinstance(self.p, str)
             return self.p
-        return choose_p(counts.data, chance=source).p
+        return best_p(counts.data, source)
 
     def settled(self, plan: float) -> Mask:
         return replace(self, p=plan, tuned=True) if self.p == "auto" else self
