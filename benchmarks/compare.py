@@ -15,6 +15,7 @@ from places import needed
 
 from recveil.desk.advice import fitting
 from recveil.desk.cache import Cache
+from recveil.desk.candidates import candidates
 from recveil.desk.compare import compare
 from recveil.desk.design import Design, measures
 from recveil.desk.estimate import estimate
@@ -30,7 +31,7 @@ def main() -> None:
     names = {spec.partition(":")[0] for spec in fitting(data)}
     specs = [s for s in (*FIRST, *SPARE) if s.partition(":")[0] in names][:4]
     plan = Design()
-    print(f"{', '.join(specs)}; estimate: {estimate(data, len(specs), measures(plan), plan)}")
+    print(f"{', '.join(specs)}; estimate: {estimate(data, candidates(data, specs), measures(plan), plan)}")
     with tempfile.TemporaryDirectory() as place:
         took, worked = [], []
         for _ in range(2):

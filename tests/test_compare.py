@@ -132,6 +132,18 @@ def test_one_release_at_a_time_stands_in_memory(films: Interactions, monkeypatch
     assert len(alive) == 2
 
 
+def test_what_a_mechanism_chose_is_chosen_once_though_halves_are_released_too(
+    films: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recveil.mechanisms import mask
+
+    chosen = []
+    monkeypatch.setattr(mask, "best_p", lambda data, _: chosen.append(data.n_users) or 0.9)
+    report = compare(films, ["mask"], Design(only=("shadow",), shadows=8))
+    assert report.measurements and not report.left_out
+    assert len(chosen) == 1
+
+
 def test_a_broken_cache_is_no_reason_to_stop(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put({"a": 1}, "key")
@@ -184,12 +196,28 @@ def test_a_mechanism_that_refuses_does_not_stop_the_others(
     def refuse(*_: Any, **__: Any) -> None:
         raise RecveilError("random-ratings: too few people")
 
-    monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", refuse)
-    report = compare(films, ["random-ratings", "pseudonymise"], Design(only=("linkage",)))
-    assert [e.spec for e in report.entries] == ["pseudonymise"]
-    assert report.left_out == ("random-ratings: too few people",)
-    with pytest.raises(RecveilError, match="too few people"):
-        compare(films, ["random-ratings"], Design(only=("linkage",)))
+    def swell(*_: Any, **__: Any) -> Any:
+        return np.ones(2**48)
+
+    for plan, line in (
+        (refuse, "random-ratings: too few people"),
+        (swell, "random-ratings: there is not enough memory for it"),
+    ):
+        monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", plan)
+        report = compare(films, ["random-ratings", "pseudonymise"], Design(only=("linkage",)))
+        assert [e.spec for e in report.entries] == ["pseudonymise"]
+        assert report.left_out == (line,)
+        with pytest.raises(RecveilError, match=line):
+            compare(films, ["random-ratings"], Design(only=("linkage",)))
+
+
+def test_a_release_without_enough_memory_is_one_line(
+    recveil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", lambda *_: np.ones(2**48))
+    done = recveil("release", "sample:films", "--with", "random-ratings", "-o", "out", code=1)
+    assert done.stderr == "recveil: there is not enough memory for it; nothing half written is left behind\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:
@@ -208,11 +236,15 @@ def test_wrong_requests_are_one_clear_line(films: Interactions) -> None:
 
 
 def test_the_estimate_grows_with_the_work(films: Interactions) -> None:
-    one, two = 1, 2
+    one = candidates(films, ["pseudonymise"])
+    two = candidates(films, ["pseudonymise", "random-ratings"])
+    flipped = candidates(films, ["pseudonymise", "mask:p=0.7"])
     names = list(measures(Design()))
     assert estimate(films, two, names, Design()).seconds > estimate(films, one, names, Design()).seconds
     assert estimate(films, two, ["linkage"], Design()).seconds < estimate(films, two, names, Design()).seconds
     assert "of memory" in str(estimate(films, two, names, Design()))
+    few, many = estimate(films, two, names, Design()), estimate(films, flipped, names, Design())
+    assert many.seconds > few.seconds and many.megabytes > few.megabytes, "mask invents rows, and they are judged too"
 
 
 def test_advice_speaks_of_every_mechanism(films: Interactions) -> None:

@@ -31,6 +31,7 @@ from recveil.recommenders import RANKERS, RATERS
 from recveil.recommenders.popular import MostPopular
 from recveil.samples import sample
 from recveil.splits import both
+from recveil.views.transitions import transitions
 
 BASELINES = ("most-popular", "own history", "popularity")
 LISTED = sorted(name for name in METRICS if name != "neural" or find_spec("torch"))  # networks need an extra
@@ -227,6 +228,29 @@ def test_padding_with_zeros_is_what_lifts_the_papers_correlation() -> None:
     columns = [3, 5, 7, 0, 1, 2, 4, 6, 8, 9]
     assert padded[0] == pytest.approx(spearmanr(before[0, columns], after[0, columns]).statistic)
     assert padded[0] > 0.5 and padded[1] == pytest.approx(1)
+
+
+def test_rows_of_pairs_a_few_at_a_time_are_those_of_the_whole_table(
+    films: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = replace(films, released=permuted(films.train))
+    monkeypatch.setattr(import_module("recveil.metrics.sequences"), "BLOCK", 7)
+    found = {(m.name, m.params.get("entries")): m for m in METRICS["sequences"](wrong, np.random.default_rng(0))}
+    real, released = transitions(wrong.train), transitions(wrong.released)
+    for name, before, after in (("DS", real.ds, released.ds), ("CVS", real.cvs, released.cvs)):
+        assert (before != after).nnz
+        rows = np.flatnonzero(np.diff(before.indptr))
+        for padded in (True, False):
+            each = row_correlations(before, after, rows, padded=padded)
+            one = found[f"{name} rows", "padded" if padded else "strict"]
+            assert (one.value, one.n) == (pytest.approx(np.nanmean(each)), np.isfinite(each).sum())
+
+
+def test_a_measure_without_enough_memory_loses_nothing_else(films: Trial) -> None:
+    def greedy(trial: Trial, _: np.random.Generator) -> list[Measurement]:
+        return [Measurement("size", float(np.ones((trial.train.n_items, 2**50)).size), 0.0, 0.0, n=1)]
+
+    assert attempt(films, "greedy", greedy, 0) == ([], "there is not enough memory for it")
 
 
 def test_permuted_items_lose_order_and_taste(films: Trial) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+NO_MEMORY = "there is not enough memory for it"
+
 
 class RecveilError(ValueError):
     """The input or the request is wrong. The message is one line that says what, where and which rule."""

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.data import Codes, Interactions, align
-from recveil.errors import RecveilError, not_installed
+from recveil.errors import NO_MEMORY, RecveilError, not_installed
 from recveil.ids import places
 
 
@@ -177,7 +177,8 @@ def attempt(
 ) -> tuple[list[Measurement], str]:
     """A measure that may not be possible: its measurements, or none and in one line why not.
 
-    What a measure lacks (held-out people, ratings, an extra that is not installed) never loses what others found.
+    What a measure lacks (held-out people, ratings, memory, an extra that is not installed) never loses what others
+    found.
     """
     try:
         found = measure(trial, {name: function}, seed, mechanism)
@@ -185,6 +186,8 @@ def attempt(
         return [], str(reason)
     except ModuleNotFoundError as missing:
         return [], not_installed(missing)
+    except MemoryError:
+        return [], NO_MEMORY
     return found, "" if found else "there is nothing to measure in these data"
 
 

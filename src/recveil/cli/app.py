@@ -33,7 +33,7 @@ from recveil.cli.serve import VARIABLES, serve
 from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError, not_installed
+from recveil.errors import NO_MEMORY, RecveilError, not_installed
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
@@ -104,6 +104,9 @@ def main() -> None:
         sys.exit(1)
     except ModuleNotFoundError as missing:
         print(f"recveil: {not_installed(missing)}", file=sys.stderr)
+        sys.exit(1)
+    except MemoryError:
+        print(f"recveil: {NO_MEMORY}; nothing half written is left behind", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         _stopped()

@@ -29,10 +29,11 @@ from recveil.desk.people import labelled, read_people
 from recveil.desk.progress import SILENT, Progress
 from recveil.desk.release import Release, release
 from recveil.desk.shadows import Halves, maker, of_halves
-from recveil.errors import RecveilError
+from recveil.errors import NO_MEMORY, RecveilError
 from recveil.guarantee import Guarantee
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, attempt, trial
 from recveil.mechanism import Mechanism
+from recveil.mechanisms.blur import Blur
 from recveil.report.table import Entry, Report, Words
 from recveil.samples import WORDS
 
@@ -63,7 +64,7 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
     wanted = candidates(rows, request.candidates, people)
     if len(wanted) < len(request.candidates):
         progress.note("what was named twice is compared once")
-    cost = estimate(rows, len(wanted), chosen, request.design)
+    cost = estimate(rows, wanted, chosen, request.design)
     progress.note(f"{len(wanted)} mechanisms, {len(chosen)} measures: {cost} at most")
     tick = progress.counter("comparing", len(wanted) * (len(chosen) + 1))
     name = request.data.name
@@ -140,8 +141,8 @@ def _done(
     for job in jobs:
         try:
             job.entry  # noqa: B018
-        except RecveilError as reason:
-            refused.append(str(reason))
+        except (RecveilError, MemoryError) as reason:
+            refused.append(str(reason) if isinstance(reason, RecveilError) else f"{job.spec}: {NO_MEMORY}")
             continue
         able.append(job)
         results.append(job.run(chosen, step))
@@ -262,7 +263,9 @@ class _Released(_Job):
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])
         how = Halves(self.design.shadowed, seed=self.design.seed, promise=self.made.guarantee)
-        return replace(subject, shadows=(of_halves(everybody, maker(self.candidate, everybody, self.lists), how),))
+        # What a mechanism chose by itself is published, and the attacker takes it; of blur no more is told than that.
+        attacked = self.candidate if isinstance(self.candidate, Blur) else self.made.mechanism
+        return replace(subject, shadows=(of_halves(everybody, maker(attacked, everybody, self.lists), how),))
 
     @cached_property
     def trials(self) -> list[Trial]:

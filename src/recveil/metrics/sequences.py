@@ -6,6 +6,8 @@ columns that are zero in the real data, and matching zeros inflate it; `strict` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -14,10 +16,13 @@ from scipy.stats import ks_2samp
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_groups, bootstrap_mean
 from recveil.measurement import LeftOutError, Measurement, Trial
-from recveil.views.transitions import transitions
+from recveil.views.transitions import common_views, direct_sequence
 
 TOP = 100
 ROWS = 5000  # rows compared; more are drawn from
+BLOCK = 256
+
+Views = Callable[[NDArray[np.int64]], sparse.csr_array]  # items in, their rows of a table of pairs out
 
 
 def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
@@ -25,13 +30,13 @@ def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     if not len(trial.released) or not len(trial.train):
         raise LeftOutError("there are no rows")
     found: list[Measurement] = []
-    real, released = transitions(trial.train), transitions(trial.released)
-    for name, before, after in (("DS", real.ds, released.ds), ("CVS", real.cvs, released.cvs)):
-        rows = np.flatnonzero(np.diff(before.indptr))
+    real, released = trial.train.ordered(), trial.released.ordered()
+    for name, views in (("DS", _followed), ("CVS", common_views)):
+        before, after = views(real), views(released)
+        rows = _not_empty(real, before)
         if len(rows) > ROWS:
             rows = np.sort(rng.choice(rows, ROWS, replace=False))
-        for padded in (True, False):
-            each = row_correlations(before, after, rows, padded=padded)
+        for padded, each in _agreed(before, after, rows).items():
             told = each[np.isfinite(each)]
             if not len(told):
                 continue
@@ -46,6 +51,30 @@ def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
                 )
             )
     return [*found, _lengths(trial, rng), _repeats(trial, rng)]
+
+
+def _followed(rows: Interactions) -> Views:
+    ds = direct_sequence(rows)
+    return lambda items: ds[items]
+
+
+def _not_empty(data: Interactions, views: Views) -> NDArray[np.int64]:
+    return np.concatenate([b[np.diff(views(b).indptr) > 0] for b in _blocks(np.arange(data.n_items))])
+
+
+def _blocks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Few enough at a time for their pairs with all items to stand in memory."""
+    return np.split(rows, range(BLOCK, len(rows), BLOCK))
+
+
+def _agreed(before: Views, after: Views, rows: NDArray[np.int64]) -> dict[bool, Floats]:
+    """Row correlations by whether short rows are padded."""
+    found: dict[bool, list[Floats]] = {True: [], False: []}
+    for block in _blocks(rows):
+        mine, theirs = before(block), after(block)
+        for padded, parts in found.items():
+            parts.append(row_correlations(mine, theirs, np.arange(len(block)), padded=padded))
+    return {padded: np.concatenate(parts) for padded, parts in found.items()}
 
 
 def row_correlations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,11 +56,21 @@ def direct_sequence(rows: Interactions) -> sparse.csr_array:
 
 def common_view(rows: Interactions) -> sparse.csr_array:
     """CVS = A'A without its diagonal; A holds a 1 where a user has an item, however often."""
+    return common_views(rows)(np.arange(rows.n_items))
+
+
+def common_views(rows: Interactions) -> Callable[[NDArray[np.int64]], sparse.csr_array]:
+    """The rows of CVS that belong to some items, for data whose pairs of items do not fit in memory."""
     a = rows.matrix(binary=True).astype(np.int32)
-    cvs = (a.T.tocsr() @ a).tocsr()
-    cvs.setdiag(0)
-    cvs.eliminate_zeros()
-    return _sorted(cvs)
+    by_item = a.T.tocsr()
+
+    def of(items: NDArray[np.int64]) -> sparse.csr_array:
+        cvs = (by_item[items] @ a).tocsr()
+        cvs.data[cvs.indices == np.repeat(items, np.diff(cvs.indptr))] = 0
+        cvs.eliminate_zeros()
+        return _sorted(cvs)
+
+    return of
 
 
 def stationary(cvs: sparse.csr_array, *, weighted: bool) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ import traceback
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import DONE, Desk, Told
 from recveil.desk.project.stages import perform
-from recveil.errors import RecveilError, not_installed
+from recveil.errors import NO_MEMORY, RecveilError, not_installed
 
 
 def main(folder: str) -> None:
@@ -39,7 +39,7 @@ def work(desk: Desk, mark: str) -> None:
         except ModuleNotFoundError as missing:
             desk.fail(mark, not_installed(missing))
         except MemoryError:
-            desk.fail(mark, "there was not enough memory")
+            desk.fail(mark, NO_MEMORY)
         except OSError as why:
             desk.fail(mark, f"it cannot be done: {why.strerror or why}")
         except Exception as error:  # ours: the desk goes on, and who started it finds the trace where it was started
