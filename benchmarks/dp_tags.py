@@ -27,7 +27,7 @@ from recveil.metrics.tags import judge
 from recveil.randomness import entropy, seeded
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
 from recveil.splits import leave_one_post_out
-from recveil.views.triples import Tables, distinct, tables
+from recveil.views.triples import TripleTables, distinct, tables
 
 MODES = {
     "record, local": {},
@@ -87,7 +87,7 @@ def utility(data: Interactions, seeds: int) -> None:
                 public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
                 found = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds, public)
                 known = exact.user if found.user_tag is None else found.user_tag
-                values.append(judge(Mixture().fit(Tables(found.item_tag, known, found.tag)), test)[:, 9])
+                values.append(judge(Mixture().fit(TripleTables(found.item_tag, known, found.tag)), test)[:, 9])
             show(f"{name}, epsilon {epsilon:g}", values, rng)
 
 

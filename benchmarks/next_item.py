@@ -54,7 +54,7 @@ def judged(file: Path, name: str) -> None:
     last[ends - 1] = True
     starts = np.append(0, np.cumsum(found["sizes"].astype(np.int64) - 1))
     begin = time.perf_counter()
-    made = networks.learn(starts, item[~last], items, networks.Settings(**SETTINGS[name]), 0)
+    made = networks.learn(starts, item[~last], items, networks.NetworkSettings(**SETTINGS[name]), 0)
     seconds = time.perf_counter() - begin
     ranks = []
     for at in range(0, len(begins), 512):

@@ -29,7 +29,7 @@ except ImportError:
 
 from dp_sgd import steps
 
-from recveil.recommenders.networks import Attention, Settings, batches, padded
+from recveil.recommenders.networks import Attention, NetworkSettings, batches, padded
 
 Ints = NDArray[np.int64]
 CHUNK = 512  # gradients of so many people at a time
@@ -55,9 +55,9 @@ class Recipe:
     people: int = 0
     noise: float = 0.0
 
-    def settings(self) -> Settings:
+    def settings(self) -> NetworkSettings:
         dropout = 0.0 if self.epsilon else self.dropout
-        return Settings("attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch)
+        return NetworkSettings("attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch)
 
 
 def framed(starts: Ints, item: Ints, items: int, length: int) -> Ints:

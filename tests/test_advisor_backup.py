@@ -20,11 +20,11 @@ from recveil.web.advisor import item_model, noisy_counters, schema
 from recveil.web.advisor.applying import apply
 from recveil.web.advisor.backup import TABLES, backup, check, restore
 from recveil.web.advisor.item_model import ModelBudget, make_due
-from recveil.web.advisor.noisy_counters import Budget, look
+from recveil.web.advisor.noisy_counters import CounterBudget, look
 from recveil.web.advisor.store import DAY, YEAR, clicks_of, open_store, person, reading, recount
 from recveil.web.advisor.writes import Click, Erase, Join, Stock, Undo
 
-BUDGET = Budget(looks=10)
+BUDGET = CounterBudget(looks=10)
 TOKENS = [n.to_bytes(2, "big") * 16 for n in range(60)]
 
 

@@ -25,7 +25,7 @@ from recveil.samples import sample
 from recveil.web.advisor import noisy_counters, schema
 from recveil.web.advisor.applying import apply
 from recveil.web.advisor.loading import load
-from recveil.web.advisor.noisy_counters import Budget, blur, look
+from recveil.web.advisor.noisy_counters import CounterBudget, blur, look
 from recveil.web.advisor.publication import blurred, publish, snapshot
 from recveil.web.advisor.store import DAY, YEAR, connect, open_store, reading
 from recveil.web.advisor.writes import Click, Erase, Join, Stock, Undo, Write
@@ -81,7 +81,7 @@ def test_a_unit_that_comes_and_goes_moves_no_more_than_its_changes(looks: int, d
 
 
 def test_the_noise_is_what_the_budget_says_and_never_another() -> None:
-    budget = Budget(looks=30)
+    budget = CounterBudget(looks=30)
     variance, people = budget.variances()
     norm = continual.squared_norm(30)
     spent = budget.changes * norm / (2 * variance) + noisy_counters.PEOPLE_CHANGES * norm / (2 * people)
@@ -172,7 +172,7 @@ def test_an_undone_click_is_remembered_where_only_she_can_tell(tmp_path: Path) -
 
 
 def test_a_year_has_its_looks_and_each_is_taken_once(database: str, clock: Clock) -> None:
-    budget = Budget(looks=10)
+    budget = CounterBudget(looks=10)
     engine, other = open_store(database), open_store(database)
     apply(engine, [Stock(ITEMS), *map(Join, TOKENS), *(Click(t, "item-0", 1, "k") for t in TOKENS)])
     assert look(engine, budget)
@@ -194,7 +194,7 @@ def test_a_year_has_its_looks_and_each_is_taken_once(database: str, clock: Clock
 
 
 def test_a_closed_year_is_never_read_again(database: str, clock: Clock) -> None:
-    budget = Budget(epsilon=100.0, looks=3)
+    budget = CounterBudget(epsilon=100.0, looks=3)
     engine = open_store(database)
     tokens = [n.to_bytes(2, "big") * 16 for n in range(300)]
     apply(engine, [Stock(ITEMS), *map(Join, tokens), *(Click(t, "item-0", 1, "k") for t in tokens)])
@@ -226,16 +226,16 @@ def test_a_closed_year_is_never_read_again(database: str, clock: Clock) -> None:
 def test_what_was_not_written_was_not_shown(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = open_store(str(tmp_path / "studio.sqlite"))
     apply(engine, [Stock(ITEMS), *map(Join, TOKENS), Click(TOKENS[0], "item-0", 1, "k")])
-    look(engine, Budget())
+    look(engine, CounterBudget())
     clock.at += DAY
     with monkeypatch.context() as broken:
         broken.setattr(noisy_counters, "_show", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            look(engine, Budget())
+            look(engine, CounterBudget())
     assert rows(engine, schema.years)[0]["done"] == 1
-    assert look(engine, Budget())
+    assert look(engine, CounterBudget())
     with pytest.raises(RecveilError, match="--changes 2"):
-        look(engine, Budget(changes=3))
+        look(engine, CounterBudget(changes=3))
     engine.dispose()
 
 
@@ -276,7 +276,7 @@ def test_exact_counters_give_every_click_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize("accounts", [8, 60, pytest.param(600, marks=pytest.mark.slow)])
 def test_the_same_attack_on_noisy_counters_stays_within_the_budget(tmp_path: Path, clock: Clock, accounts: int) -> None:
     """1,000 clicks of a victim and 1,000 items she leaves alone; before, after, and a day later."""
-    n, budget = 2000, Budget()
+    n, budget = 2000, CounterBudget()
     engine = attacked(tmp_path, accounts, n)
     look(engine, budget)
     looks = [shown_likes(engine, n)]

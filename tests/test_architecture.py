@@ -299,8 +299,8 @@ def test_a_noun_of_the_house_stands_for_one_thing() -> None:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             bound = [node.name] if isinstance(node, ast.ClassDef) else []
             if isinstance(node, ast.Assign):
-                bound = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            for name in nouns & set(bound):
+                bound = [target.id for target in node.targets if isinstance(target, ast.Name) and target.id in nouns]
+            for name in bound:
                 found.setdefault(name, []).append(module)
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
     assert found["Model"] == ["recommenders.ranker"]

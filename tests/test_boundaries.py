@@ -17,14 +17,14 @@ from recveil.attacks import roc
 from recveil.attacks.attributes import SHARP, _linked
 from recveil.attacks.linkage import levels_of
 from recveil.attacks.lists import REFEREES, lists
-from recveil.attacks.outcomes import Outcome, Side, strongest
+from recveil.attacks.outcomes import LinkageOutcome, Side, strongest
 from recveil.attacks.reconstruction import _VALUES, _scale, reconstruction
 from recveil.attacks.shadow import FLOOR, PSEUDO, _bent, _standard, check
 from recveil.data import from_ids
 from recveil.desk.audit import audit, toy
 from recveil.desk.audit.selecting import audit_selection
 from recveil.desk.audit.signs import _in_rows
-from recveil.desk.audit.watching import SIGMAS, Tally
+from recveil.desk.audit.watching import SIGMAS, NoiseTally
 from recveil.desk.catalogue import Catalogue, shared
 from recveil.dp import posterior
 from recveil.dp.denoise import classes
@@ -113,7 +113,7 @@ def test_the_strongest_attacker_is_chosen_by_what_is_known() -> None:
         np.column_stack([np.ones(8), np.zeros(8), np.zeros(8)]),
         np.column_stack([np.zeros(8), *[np.ones(8)] * 2]),
     )
-    options = [[(side, Outcome(s, s, s.astype(np.int64)))] for s in (bad, good)]
+    options = [[(side, LinkageOutcome(s, s, s.astype(np.int64)))] for s in (bad, good)]
     rng = np.random.default_rng(0)
     assert strongest(options, 1, rng)[0][1].success[:, 0].tolist() == [1.0] * 8
     assert strongest(options, 2, rng)[0][1].success[:, 1].tolist() == [1.0] * 8
@@ -172,7 +172,7 @@ def test_an_interval_holds_its_own_value() -> None:
 
 def test_noise_may_be_missing_by_chance_so_far() -> None:
     assert SIGMAS == 5
-    assert Tally(16.0, 0.0, 46).short and not Tally(16.0, 1.0, 46).short
+    assert NoiseTally(16.0, 0.0, 46).short and not NoiseTally(16.0, 1.0, 46).short
 
 
 @pytest.mark.parametrize("law", [laplace(2), gaussian(3), gaussian(40_000), laplace(900)])

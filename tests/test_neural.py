@@ -60,7 +60,7 @@ def test_streams_of_one_item_teach_nothing() -> None:
 def test_very_many_items_are_told_from_a_sample() -> None:
     split = parts(rounds())
     rows = split.train.ordered()
-    chosen = networks.Settings("attention", length=20, width=32, rounds=10, whole=10, negatives=30)
+    chosen = networks.NetworkSettings("attention", length=20, width=32, rounds=10, whole=10, negatives=30)
     made = networks.learn(rows.starts(), rows.item, rows.n_items, chosen, 0)
     streams, _ = asked_of(split.query, split.result)
     best = made.scores(streams.item, streams.begin, streams.asked).argsort(1)[:, -5:]

@@ -18,7 +18,7 @@ from recveil.metrics.lift import lift
 from recveil.metrics.next_item import MOVES, NETWORKS, REFEREES, asked_of, check_order, next_item, ranked, reached
 from recveil.metrics.ranking import REFEREES as RANKERS
 from recveil.recommenders import SEQUENCERS
-from recveil.recommenders.sequential import Streams
+from recveil.recommenders.sequential import AskedStreams
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
 from recveil.splits import QuerySplit, before_and_after, horizontal
@@ -128,7 +128,7 @@ def test_ranks_are_those_of_a_slow_twin() -> None:
     begin, asked = np.array([0, 5, 5, 20]), np.array([4, 9, 11, 32])
     scores = rng.integers(0, 4, (4, 12)).astype(float)
     scores[1, item[9]] = -np.inf
-    found = ranked(scores, Streams(item, begin, asked, 12))
+    found = ranked(scores, AskedStreams(item, begin, asked, 12))
     for k in range(4):
         target, seen = item[asked[k]], set(item[begin[k] : asked[k]].tolist())
         best = sorted(

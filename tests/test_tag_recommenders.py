@@ -25,7 +25,7 @@ from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
 from recveil.samples import sample
 from recveil.splits import horizontal, leave_one_post_out
-from recveil.views.triples import Tables, distinct, folded, posts, tables
+from recveil.views.triples import TripleTables, distinct, folded, posts, tables
 
 
 def tagged(rows: list[tuple[int, int, str]]) -> Interactions:
@@ -85,14 +85,14 @@ def test_the_mixture_is_its_formula_and_takes_tables_of_a_vocabulary() -> None:
         P[user] / (P[user].sum(1)[:, None] + 1) + 0.02 * g
     )
     few = np.array([1, 4], dtype=np.int32)
-    narrow = Tables(R[:, few], counts.user, counts.tag, vocabulary=few)
+    narrow = TripleTables(R[:, few], counts.user, counts.tag, vocabulary=few)
     hidden = np.where(np.isin(np.arange(6), few), R, 0.0)
-    wide = Tables(hidden, counts.user, counts.tag)
+    wide = TripleTables(hidden, counts.user, counts.tag)
     for recommender in (Mixture(), FolkRank()):
         assert recommender.fit(narrow).scores(user, item) == pytest.approx(recommender.fit(wide).scores(user, item))
 
 
-def graph(counts: Tables) -> list[list[float]]:
+def graph(counts: TripleTables) -> list[list[float]]:
     """The edges between users, resources and tags, as a full matrix."""
     P, M, L = (t.toarray() for t in (counts.posts, counts.user, counts.resource))
     first = sum(P.shape)

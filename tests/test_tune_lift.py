@@ -19,7 +19,7 @@ from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.samples import sample
 from recveil.tuning import usefulness
-from recveil.tuning.usefulness import Bound, tune_usefulness, usefulness_bound
+from recveil.tuning.usefulness import UseBound, tune_usefulness, usefulness_bound
 
 BOUND = "--keep", "lift>=0.6"
 
@@ -43,19 +43,19 @@ def curve(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(usefulness, "release", made)
     monkeypatch.setitem(usefulness.MEASURES, "lift", lift)
-    monkeypatch.setattr("recveil.desk.design.Split.trial", lambda self, made: made)  # noqa: ARG005
+    monkeypatch.setattr("recveil.desk.design.HeldOut.trial", lambda self, made: made)  # noqa: ARG005
 
 
 @pytest.mark.usefixtures("curve")
 def test_the_strongest_value_that_keeps_the_lift_is_found() -> None:
-    found = tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.7), None, quiet)
+    found = tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", UseBound("lift", 0.7), None, quiet)
     epsilon = parse(found.spec).epsilon  # type: ignore[attr-defined]
     assert 2 < epsilon <= 4 and epsilon / (epsilon + 1) - 0.02 >= 0.7  # exactly: .72 / .28 = 2.57
     assert any("refused" in line for line in found.lines)  # epsilon .25: a refusal is an answer
     assert f"epsilon {epsilon:g} keeps" in found.lines[-1] and "it would be" in found.lines[-1]
     assert found.found["bound"] == "lift>=0.7" and len(found.found["curve"]) == 7
     with pytest.raises(RecveilError, match=r"up to 8 keeps a lift of 0\.95: the best is 0\.889"):
-        tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", Bound("lift", 0.95), None, quiet)
+        tune_usefulness(sample("films?users=60"), "dp-streams:delta=1e-6", UseBound("lift", 0.95), None, quiet)
 
 
 @pytest.mark.usefixtures("curve")
@@ -66,11 +66,11 @@ def test_a_skill_that_a_persons_own_mean_has_is_no_bound(monkeypatch: pytest.Mon
 
     monkeypatch.setitem(usefulness.MEASURES, "skill", skill)
     asked = sample("films?users=60"), "dp-ratings:delta=1e-6,scale=1..5"
-    found = tune_usefulness(*asked, Bound("skill", 0.7), None, quiet)
+    found = tune_usefulness(*asked, UseBound("skill", 0.7), None, quiet)
     assert found.found["bound"] == "skill>=0.7" and "skill" in found.found["curve"][-1]
     assert "of the skill; at 2.4 it would be 71%; a person's own mean, without any release, has 40%" in found.lines[-1]
     with pytest.raises(RecveilError, match=r"skill>=0\.35 asks for no release at all.* skill of 0\.40; ask for more"):
-        tune_usefulness(*asked, Bound("skill", 0.35), None, quiet)
+        tune_usefulness(*asked, UseBound("skill", 0.35), None, quiet)
 
 
 def test_rating_skill_is_tuned_on_a_sample(recveil: Callable[..., Any]) -> None:
@@ -85,14 +85,14 @@ def test_rating_skill_is_tuned_on_a_sample(recveil: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "bound"),
     [
-        ("lift>=0.7", Bound("lift", 0.7)),
-        ("lift >= 70%", Bound("lift", 0.7)),
-        ("skill>=0.8", Bound("skill", 0.8)),
+        ("lift>=0.7", UseBound("lift", 0.7)),
+        ("lift >= 70%", UseBound("lift", 0.7)),
+        ("skill>=0.8", UseBound("skill", 0.8)),
         ("hiding>=0.5", None),
         (None, None),
     ],
 )
-def test_what_must_still_work_is_read(text: str | None, bound: Bound | None) -> None:
+def test_what_must_still_work_is_read(text: str | None, bound: UseBound | None) -> None:
     assert usefulness_bound(text) == bound
 
 

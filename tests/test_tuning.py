@@ -16,7 +16,7 @@ from recveil.metrics.challenge import beside, challenge
 from recveil.recommenders import RATERS
 from recveil.samples import sample
 from recveil.tuning import TUNERS
-from recveil.tuning.bounds import Bound, parse_bound, tune_bound
+from recveil.tuning.bounds import MeasuredBound, parse_bound, tune_bound
 
 bounds = importlib.import_module("recveil.tuning.bounds")
 
@@ -26,8 +26,8 @@ def quiet(done: int, of: int) -> None:
 
 
 def test_bounds_are_parsed() -> None:
-    assert parse_bound("agreement>=0.8") == Bound("agreement", True, 0.8)
-    assert parse_bound(" linkage@4 <= .1 ") == Bound("linkage", False, 0.1, 4)
+    assert parse_bound("agreement>=0.8") == MeasuredBound("agreement", True, 0.8)
+    assert parse_bound(" linkage@4 <= .1 ") == MeasuredBound("linkage", False, 0.1, 4)
     assert str(parse_bound("linkage<=0.1")) == "linkage@8<=0.1"
 
 

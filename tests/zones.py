@@ -9,7 +9,7 @@ import numpy as np
 from recveil.clicks.profiles import Clicks, profiles
 from recveil.dp import continual
 from recveil.randomness import seeded
-from recveil.web.advisor.noisy_counters import Budget
+from recveil.web.advisor.noisy_counters import CounterBudget
 
 LEAST = 5  # people below which an item does not show
 
@@ -20,9 +20,9 @@ def zones_of(a: Any, b: Any, n: Any) -> tuple[Any, ...]:
     return zone, c, d, r
 
 
-def drawn(log: Clicks, seed: int, budget: Budget | None = None) -> tuple[float, float, float]:
+def drawn(log: Clicks, seed: int, budget: CounterBudget | None = None) -> tuple[float, float, float]:
     """Shares of (item, sign) pairs: of shown ones in a wrong zone, of all told without a doubt, of these wrong."""
-    budget = budget or Budget()
+    budget = budget or CounterBudget()
     exact, last = profiles(log), budget.looks - 1
     truth = exact.likes.astype(int), exact.dislikes.astype(int)
     n, (variance, crowd) = len(truth[0]), budget.variances()

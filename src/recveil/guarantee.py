@@ -20,6 +20,10 @@ NEIGHBOURS = {
     "tag": "replace one tag of one post by another one",
     "bit": "change whether one user has one item",
 }
+LESS = {  # whom a promise about one unit protects less
+    "session": " A person with several sessions is protected less: epsilon grows with each.",
+    "record": " A person with many tags is protected less: epsilon is multiplied by their number.",
+}
 MOST_EPSILON = 10.0  # above it a promise means little
 
 
@@ -99,6 +103,34 @@ class Guarantee:
 def nothing(reason: str, little: str | None = None) -> Guarantee:
     """No promise, and why."""
     return Guarantee(sentence=reason, little=little)
+
+
+def proved(
+    whom: str,
+    unit: str,
+    given: str | None,
+    proof: str,
+    *,
+    epsilon: float,
+    delta: float,
+    rho: float | None,
+    rho_fails: float,
+) -> Guarantee:
+    """The promise that a release hardly tells whether `whom`, one unit, was in the data; `given` is public."""
+    known = f", given that {given} {'are' if ' and ' in given else 'is'} public" if given else ""
+    return Guarantee(
+        f"Whoever sees the release learns almost the same whether or not {whom} was in the data "
+        f"({strength(epsilon, delta)}){known}.{LESS.get(unit, '')}",
+        status="proved",
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        neighbours=NEIGHBOURS[unit],
+        given=given,
+        proof=proof,
+        rho=rho,
+        rho_fails=rho_fails,
+    )
 
 
 def strength(epsilon: float, delta: float | None = None) -> str:

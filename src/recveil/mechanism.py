@@ -52,6 +52,13 @@ def parameter(default: Any = MISSING, *, about: str, rule: Within | tuple[str, .
     return field(default=default, metadata=metadata)
 
 
+class Sums(dict[str, Any]):
+    """Tables by name, as a count may return them; they add with `+`, table by table."""
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums({name: table + other[name] for name, table in self.items()})
+
+
 @dataclass(frozen=True)
 class Public:
     """What may be known of the data without spending privacy. A guarantee and a drawing step see this, never rows."""

@@ -24,7 +24,7 @@ _THRESHOLDS = 400  # at most so many are tried per statistic
 
 
 @dataclass(frozen=True)
-class Bound:
+class EpsilonBound:
     """Epsilon is at least `lower`, at the given confidence, if delta is as stated."""
 
     lower: float
@@ -57,7 +57,7 @@ def lower_bound(
     confidence: float = 0.95,
     seed: int = 0,
     tick: Callable[[int], None] = lambda steps: None,  # noqa: ARG005
-) -> Bound:
+) -> EpsilonBound:
     """Run a mechanism `runs` times on each of two neighbouring data sets and bound its epsilon from below.
 
     `run(data, seed)` gives an output; `statistics(output)` the numbers that an attacker would look at, always under the
@@ -77,14 +77,14 @@ def lower_bound(
     return judge(one, other, names, delta=delta, confidence=confidence)
 
 
-def judge(one: Values, other: Values, names: list[str], *, delta: float, confidence: float) -> Bound:
+def judge(one: Values, other: Values, names: list[str], *, delta: float, confidence: float) -> EpsilonBound:
     """The bound from statistics (runs x names) of both data sets: half of the runs chooses, the other half judges."""
     half = len(one) // 2
     weights = _combination(one[:half], other[:half])
     one, other = np.column_stack([one, one @ weights]), np.column_stack([other, other @ weights])
     names = [*names, "all of them, weighted"]
     each = 1 - (1 - confidence) / len(names)
-    best = Bound(0.0, len(one), confidence, delta, "none", attainable(len(one), len(names), delta, confidence))
+    best = EpsilonBound(0.0, len(one), confidence, delta, "none", attainable(len(one), len(names), delta, confidence))
     for column, name in enumerate(names):
         a, b = one[:, column], other[:, column]
         event = _choose(a[:half], b[:half], delta, each)

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
-from recveil.attacks.outcomes import Attacker, Outcome, Side, per_person, strongest
+from recveil.attacks.outcomes import Attacker, LinkageOutcome, Side, per_person, strongest
 from recveil.attacks.scorings import SCORINGS, Scoring
 from recveil.attacks.truth import Truth, closest, truth
 from recveil.attacks.verdict import measured
@@ -71,7 +71,7 @@ def linkage(
     index, crowd = postings(released), released.people
     scorings = {name: SCORINGS[name](released) for name in attackers if name in SCORINGS}
     found: list[Measurement] = []
-    fought: dict[tuple[Attacker, bool], list[tuple[Side, Outcome]]] = {}
+    fought: dict[tuple[Attacker, bool], list[tuple[Side, LinkageOutcome]]] = {}
     ways = ways_of(ratings, trial)
     blind = _blind(members, released, crowd, theta, rng) if theta is not None else 0.0
     for rated in ways:
@@ -183,7 +183,7 @@ def _attack(
     facts: Facts,
     tolerance: float,
     rng: np.random.Generator,
-) -> Outcome:
+) -> LinkageOutcome:
     known, ratings, asked = facts
     starts, hers = side.truth.of(side.people)
     luck = rng.random(known.shape)
@@ -200,10 +200,12 @@ def _attack(
     blind = np.diff(starts)[:, None] * weight / len(crowd)
     success = np.where(sizes > 0, hits * weight / np.maximum(sizes, 1), blind)
     fewer = sizes < 0
-    return Outcome(np.where(fewer, np.nan, success), np.where(fewer, np.nan, claims), picks)
+    return LinkageOutcome(np.where(fewer, np.nan, success), np.where(fewer, np.nan, claims), picks)
 
 
-def linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Truth, n_records: int) -> Measurement:
+def linked(
+    params: dict[str, Any], sides: list[tuple[Side, LinkageOutcome]], whose: Truth, n_records: int
+) -> Measurement:
     """The success of an attack on its targets, with the attack on others as its control."""
     side, outcome = sides[0]
     r = params["known"] - 1
@@ -231,7 +233,7 @@ def linked(params: dict[str, Any], sides: list[tuple[Side, Outcome]], whose: Tru
 
 def _similar(
     params: dict[str, Any],
-    sides: list[tuple[Side, Outcome]],
+    sides: list[tuple[Side, LinkageOutcome]],
     released: Records,
     crowd: NDArray[np.int64],
     blind: float,

@@ -24,7 +24,7 @@ class Side(NamedTuple):
     people: NDArray[np.int64]  # one entry a draw
 
 
-class Outcome(NamedTuple):
+class LinkageOutcome(NamedTuple):
     """Per target and number of known items; NaN where she has fewer."""
 
     success: NDArray[np.float64]  # the probability that the record picked is hers
@@ -33,8 +33,8 @@ class Outcome(NamedTuple):
 
 
 def strongest(
-    options: Sequence[list[tuple[Side, Outcome]]], known: int, rng: np.random.Generator
-) -> list[tuple[Side, Outcome]]:
+    options: Sequence[list[tuple[Side, LinkageOutcome]]], known: int, rng: np.random.Generator
+) -> list[tuple[Side, LinkageOutcome]]:
     """For either half of the people the outcome of the attacker who does best on the other half."""
     first = options[0][0][0]
     half = rng.permutation(len(first.records)) % 2
@@ -49,7 +49,7 @@ def strongest(
         which = np.array(chosen)[half[side_of.people % len(half)]]
         rows = np.arange(len(which))
         parts = [np.stack([sides[number][1][part] for sides in options])[which, rows] for part in range(3)]
-        found.append((side_of, Outcome(*parts)))
+        found.append((side_of, LinkageOutcome(*parts)))
     return found
 
 

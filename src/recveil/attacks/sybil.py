@@ -106,16 +106,8 @@ def attack(
     place[guess] = np.arange(released.n_items)
     record = np.repeat(np.arange(len(released)), released.lengths)
     order = np.lexsort((place[released.items], record))
-    return recommended(
-        released.starts,
-        released.items[order],
-        released.ratings[order],
-        *postings(released),
-        *facts,
-        similarity == "cosine",
-        rounds,
-        top,
-    )
+    records = (released.starts, released.items[order], released.ratings[order])
+    return recommended(records, postings(released), facts, similarity == "cosine", rounds, top)
 
 
 def _popular(guess: NDArray[np.int64], known: NDArray[np.int32], n: int) -> NDArray[np.int32]:

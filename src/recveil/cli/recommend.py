@@ -63,6 +63,7 @@ def recommend(
         top=top,
         score=score,
         history=history,
+        engine=Engine(engine, master),
         minsup=minsup,
         similar=similar,
         catalogue=catalogue,
@@ -71,7 +72,6 @@ def recommend(
         outside_budget=outside_budget,
         out=out,
         seed=seed,
-        engine=Engine(engine, master),
     )
     if out and not request.engine.on_spark:
         check_writable(out)

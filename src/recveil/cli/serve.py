@@ -105,7 +105,7 @@ def serve(
     """
     from recveil.web.advisor.identity import digest
     from recveil.web.advisor.item_model import ModelBudget
-    from recveil.web.advisor.noisy_counters import Budget
+    from recveil.web.advisor.noisy_counters import CounterBudget
     from recveil.web.advisor.running import Serving, check_workers, serve_many, server_of
     from recveil.web.advisor.store import check_clock, open_store
     from recveil.web.advisor.studio import Settings, open_studio
@@ -124,7 +124,7 @@ def serve(
             settings = Settings(
                 min_people=min_people,
                 counters=_chosen(counters),
-                budget=Budget(epsilon, delta, looks, changes),
+                budget=CounterBudget(epsilon, delta, looks, changes),
                 recommend=_recommender(recommend),
                 models=ModelBudget(model_epsilon, delta, model_refreshes),
                 publish_every=publish_every,

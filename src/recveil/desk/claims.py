@@ -39,7 +39,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Claim:
+class SignedClaim:
     """A line whose signature holds."""
 
     number: int
@@ -63,7 +63,7 @@ class Claim:
 class Checked:
     """The claims that could be read, what does not hold, and what a reader should know."""
 
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[SignedClaim, ...] = ()
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     known: Mapping[str, Known] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Checked:
             for c in self.claims
         ]  # fmt: skip
 
-    def _says(self, claim: Claim) -> str:
+    def _says(self, claim: SignedClaim) -> str:
         who = self.known.get(claim.fingerprint)
         signer = f"{who.name} ({who.role})" if who else f"key {claim.fingerprint[:16]}… (not known)"
         words = f"{claim.kind} on {claim.date:%Y-%m-%d} by {signer}"
@@ -129,7 +129,7 @@ def check(
     """All claims of a file about these files: signatures, chain, subjects, keys, roles, dates."""
     lines = _lines(text)
     problems: list[str] = []
-    claims: list[Claim] = []
+    claims: list[SignedClaim] = []
     for number, line in enumerate(lines, 1):
         try:
             claims.append(_claim(number, unseal(line)))
@@ -189,7 +189,7 @@ def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _claim(number: int, opened: Opened) -> Claim:
+def _claim(number: int, opened: Opened) -> SignedClaim:
     try:
         statement, predicate = opened.statement, opened.statement["predicate"]
         kind = str(statement["predicateType"]).split(":")[-2]
@@ -197,7 +197,9 @@ def _claim(number: int, opened: Opened) -> Claim:
             raise ValueError
         subjects = {str(s["name"]): str(s["digest"]["sha256"]) for s in statement["subject"]}
         when = datetime.fromisoformat(predicate["date"])
-        found = Claim(number, kind, dict(predicate["facts"]), subjects, opened.fingerprint, when, predicate["previous"])
+        found = SignedClaim(
+            number, kind, dict(predicate["facts"]), subjects, opened.fingerprint, when, predicate["previous"]
+        )
         found.until  # noqa: B018  (a date, or no claim)
         if kind not in SAID_BY or when.tzinfo is None:
             raise ValueError
@@ -206,7 +208,7 @@ def _claim(number: int, opened: Opened) -> Claim:
     return found
 
 
-def _chain(lines: list[str], claims: list[Claim]) -> list[str]:
+def _chain(lines: list[str], claims: list[SignedClaim]) -> list[str]:
     problems = []
     for c in claims:
         above = sha256(lines[c.number - 2].encode()).hexdigest() if c.number > 1 else None
@@ -216,7 +218,7 @@ def _chain(lines: list[str], claims: list[Claim]) -> list[str]:
     return problems
 
 
-def _keys(claims: list[Claim], trust: Mapping[str, Known]) -> list[str]:
+def _keys(claims: list[SignedClaim], trust: Mapping[str, Known]) -> list[str]:
     problems = []
     for c in claims:
         known = trust.get(c.fingerprint)
@@ -227,7 +229,7 @@ def _keys(claims: list[Claim], trust: Mapping[str, Known]) -> list[str]:
     return problems
 
 
-def _dates(claims: list[Claim], trusted: bool) -> tuple[list[str], list[str]]:
+def _dates(claims: list[SignedClaim], trusted: bool) -> tuple[list[str], list[str]]:
     """What has expired or was refused, and clocks that disagree."""
     now = datetime.now(UTC)
     problems: list[str] = []

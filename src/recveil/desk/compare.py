@@ -19,7 +19,7 @@ from recveil.desk.cache import Cache, digest, fingerprint
 from recveil.desk.candidates import Elsewhere, candidates, first_paragraph, spec_of
 from recveil.desk.catalogue import Catalogue, shared
 from recveil.desk.criteria import attackers
-from recveil.desk.design import AGREEMENT, Design, Split, measures, split
+from recveil.desk.design import AGREEMENT, Design, HeldOut, measures, split
 from recveil.desk.estimate import estimate
 from recveil.desk.inputs import Input
 from recveil.desk.inspect import inspect
@@ -160,7 +160,7 @@ def _print(people: pl.DataFrame | None) -> str:
 def _job(
     one: Mechanism | Elsewhere,
     data: Interactions,
-    splits: list[Split],
+    splits: list[HeldOut],
     design: Design,
     cache: Cache,
     key: tuple[object, ...],
@@ -178,7 +178,7 @@ class _Job:
     """One candidate: released once for each split, and only if something is left to be measured."""
 
     candidate: Any
-    splits: list[Split]
+    splits: list[HeldOut]
     design: Design
     cache: Cache
     key: tuple[object, ...]

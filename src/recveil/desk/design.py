@@ -51,7 +51,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Split:
+class HeldOut:
     """Whom the mechanisms see, and whom they do not. All parts are coded over the items of the whole data."""
 
     train: Interactions
@@ -94,7 +94,7 @@ def measures(design: Design, attributes: bool = False) -> dict[str, Measure]:
     return {name: known[name] for name in names}
 
 
-def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
+def split(data: Interactions, share: float, seed: Sequence[int]) -> HeldOut:
     """The people who are released, those held out, and what the latter did before and after."""
     rng = np.random.default_rng([*seed, *b"split"])
     train, holdout = (part.compact().over_items(data.items) for part in holdout_users(data, share, rng))
@@ -106,4 +106,4 @@ def split(data: Interactions, share: float, seed: Sequence[int]) -> Split:
     if holdout.n_users > JUDGES:
         few = np.sort(rng.choice(holdout.n_users, JUDGES, replace=False))
         judges = holdout.take_users(few).compact().over_items(data.items)
-    return Split(train, holdout, *before_and_after(judges, rng))
+    return HeldOut(train, holdout, *before_and_after(judges, rng))

@@ -37,7 +37,7 @@ class Raw(NamedTuple):
     untyped: frozenset[str] = frozenset()
 
 
-class Column(NamedTuple):
+class CheckedColumn(NamedTuple):
     """Checked values; which rows have none that will do, and what is wrong there."""
 
     values: Any
@@ -57,7 +57,7 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
     if frame.height == 0 and broken == "refuse":
         raise RecveilError(f"{source}: no rows")
     declared = types or {}
-    columns: dict[str, Column] = {}
+    columns: dict[str, CheckedColumn] = {}
     for role in ("user", "item", "rating", "time", "tag", "session"):
         if role not in frame.columns:
             continue
@@ -88,7 +88,7 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
     return replace(made, untyped=untyped, levels=levels, **vocabularies)
 
 
-def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bool = False) -> Column:
+def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bool = False) -> CheckedColumn:
     """Integers or text, none of it missing or empty; the word NaN is missing where nobody declared it text."""
     if column.dtype.is_float():
         known = column.is_finite() & (column == column.round()) & (column.abs() < 2**53)
@@ -107,10 +107,10 @@ def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bo
         if odd.any():
             missing, made = odd, made.zip_with(~odd, pl.Series([None], dtype=pl.String))
     rule = "is not a whole number, as it is declared to be" if declared == "int" else NO_ID
-    return Column(made, missing, rule)
+    return CheckedColumn(made, missing, rule)
 
 
-def ratings(column: pl.Series, source: str) -> Column:
+def ratings(column: pl.Series, source: str) -> CheckedColumn:
     """Finite numbers, none missing."""
     numbers = column
     if declared_levels(column.dtype) is not None:
@@ -123,9 +123,9 @@ def ratings(column: pl.Series, source: str) -> Column:
     values = numbers.to_numpy()
     finite = np.isfinite(values)
     if finite.all():
-        return Column(values)
+        return CheckedColumn(values)
     none = bool(numbers.is_null()[int(np.argmin(finite))])
-    return Column(values, pl.Series(~finite), "is not a number" if none else "is not a finite number")
+    return CheckedColumn(values, pl.Series(~finite), "is not a number" if none else "is not a finite number")
 
 
 def declared_levels(dtype: pl.DataType) -> tuple[float, ...] | None:
@@ -139,7 +139,7 @@ def declared_levels(dtype: pl.DataType) -> tuple[float, ...] | None:
     return tuple(sorted(numbers.to_list())) if known else None
 
 
-def times(column: pl.Series, source: str) -> Column:
+def times(column: pl.Series, source: str) -> CheckedColumn:
     """Numbers as they are; dates as seconds since 1970 UTC (fractions only where some time has one).
 
     A missing time is NO_TIME among integers and NaN among floats.
@@ -147,34 +147,34 @@ def times(column: pl.Series, source: str) -> Column:
     if column.dtype == pl.String:
         return _times_of_text(column)
     if isinstance(column.dtype, pl.Date):
-        return Column(_whole(column.to_physical().cast(pl.Int64) * 86400))
+        return CheckedColumn(_whole(column.to_physical().cast(pl.Int64) * 86400))
     if isinstance(column.dtype, pl.Datetime):
-        return Column(_seconds(column))
+        return CheckedColumn(_seconds(column))
     if column.dtype.is_float() or column.dtype.is_decimal():
         return _floats(column.cast(pl.Float64))
     if column.dtype.is_integer() or column.dtype == pl.Null:
         numbers = column.cast(pl.Int64, strict=False)
         wide = numbers.is_null() & column.is_not_null()
         rule = "does not fit in a signed 64-bit integer"
-        return Column(_whole(numbers), wide if wide.any() else None, rule)
+        return CheckedColumn(_whole(numbers), wide if wide.any() else None, rule)
     raise RecveilError(
         f"{source}: {column.name} holds {type(column.dtype).__name__}; times are numbers, dates or ISO text"
     )
 
 
-def _times_of_text(column: pl.Series) -> Column:
+def _times_of_text(column: pl.Series) -> CheckedColumn:
     text = column.str.strip_chars()
     text = text.set(text == "", None)
     numbers = text.cast(pl.Int64, strict=False)
     if numbers.null_count() == text.null_count():
-        return Column(_whole(numbers))
+        return CheckedColumn(_whole(numbers))
     rest = text.set(numbers.is_not_null(), None)
     fractions = rest.cast(pl.Float64, strict=False)
     moments = _dates(rest.set(fractions.is_not_null(), None))
     neither = rest.is_not_null() & fractions.is_null() & moments.is_null()
     seconds = pl.Series(_seconds(moments)) if moments.null_count() < len(moments) else None
     if fractions.null_count() == len(fractions) and seconds is not None and seconds.dtype == pl.Int64:
-        found = Column(_whole(numbers.zip_with(numbers.is_not_null(), seconds.set(seconds == NO_TIME, None))))
+        found = CheckedColumn(_whole(numbers.zip_with(numbers.is_not_null(), seconds.set(seconds == NO_TIME, None))))
     else:
         floats = numbers.cast(pl.Float64).zip_with(numbers.is_not_null(), fractions)
         if seconds is not None:
@@ -182,7 +182,7 @@ def _times_of_text(column: pl.Series) -> Column:
         found = _floats(floats)
     if neither.any():
         faulty = neither if found.broken is None else neither | found.broken
-        return Column(found.values, faulty, "is neither a number nor a date such as 2019-12-31 23:59:59")
+        return CheckedColumn(found.values, faulty, "is neither a number nor a date such as 2019-12-31 23:59:59")
     return found
 
 
@@ -197,9 +197,11 @@ def _dates(text: pl.Series) -> pl.Series:
     return found
 
 
-def _floats(numbers: pl.Series) -> Column:
+def _floats(numbers: pl.Series) -> CheckedColumn:
     infinite = numbers.is_infinite().fill_null(False)
-    return Column(numbers.fill_null(np.nan).to_numpy(), infinite if infinite.any() else None, "is not a finite number")
+    return CheckedColumn(
+        numbers.fill_null(np.nan).to_numpy(), infinite if infinite.any() else None, "is not a finite number"
+    )
 
 
 def _seconds(column: pl.Series) -> NDArray[Any]:

@@ -13,55 +13,29 @@ from numpy.typing import NDArray
 
 
 def recommended(
-    starts: NDArray[np.int64],
-    items: NDArray[np.int32],
-    signs: NDArray[np.float64],
-    posting_starts: NDArray[np.int64],
-    posting_records: NDArray[np.int32],
-    posting_signs: NDArray[np.float64],
-    known: NDArray[np.int32],
-    known_signs: NDArray[np.float64],
+    records: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]],
+    postings: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]],
+    facts: tuple[NDArray[np.int32], NDArray[np.float64]],
     cosine: bool,
     rounds: int,
     top: int,
 ) -> NDArray[np.int32]:
     """What the fakes of each target are recommended in all rounds, padded with -1.
 
-    The items of a record must stand in the order in which they are recommended, best first. Similarity is agreements
-    minus disagreements, over the root of the record's length if `cosine`. Of equals the first record counts.
+    Records come as (starts, items, signs), by item as (starts, records, signs), and facts as (items, signs) with a row
+    for each target. The items of a record must stand in the order in which they are recommended, best first. Similarity
+    is agreements minus disagreements, over the root of the record's length if `cosine`. Of equals the first record
+    counts.
     """
-    found: NDArray[np.int32] = _recommended(
-        starts,
-        items,
-        signs,
-        posting_starts,
-        posting_records,
-        posting_signs,
-        known,
-        known_signs,
-        cosine,
-        rounds,
-        top,
-        8 * get_num_threads(),
-    )
+    found: NDArray[np.int32] = _recommended(records, postings, facts, cosine, rounds, top, 8 * get_num_threads())
     return found
 
 
 @njit(cache=True, parallel=True)
-def _recommended(
-    starts: Any,
-    items: Any,
-    signs: Any,
-    posting_starts: Any,
-    posting_records: Any,
-    posting_signs: Any,
-    known: Any,
-    known_signs: Any,
-    cosine: Any,
-    rounds: Any,
-    top: Any,
-    blocks: Any,
-) -> Any:
+def _recommended(records: Any, postings: Any, facts: Any, cosine: Any, rounds: Any, top: Any, blocks: Any) -> Any:
+    starts, items, signs = records
+    posting_starts, posting_records, posting_signs = postings
+    known, known_signs = facts
     n, n_records = len(known), len(starts) - 1
     found = np.full((n, rounds * top), -1, dtype=np.int32)
     scale = np.ones(n_records)

@@ -18,7 +18,7 @@ from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.metrics.lift import ALL, of
 from recveil.metrics.remembering import remembered
 from recveil.recommenders import SEQUENCERS
-from recveil.recommenders.sequential import Sequencer, Streams
+from recveil.recommenders.sequential import AskedStreams, Sequencer
 
 N = 10  # items on a list
 MOVES = 5  # items asked for of one person, at most
@@ -34,7 +34,7 @@ NETWORKS = tuple(SEQUENCERS[name] for name in ("sasrec", "gru4rec"))
 class Asked(NamedTuple):
     """Places that are asked for, and whose they are."""
 
-    streams: Streams
+    streams: AskedStreams
     person: Codes
 
 
@@ -120,7 +120,7 @@ def asked_of(query: Interactions, result: Interactions, moves: int = MOVES) -> A
     number = np.cumsum(new)
     before = np.append(0, number)[starts[rows.user]]
     asked = np.flatnonzero(new & (number - before <= moves))
-    return Asked(Streams(rows.item, starts[rows.user[asked]], asked, rows.n_items), rows.user[asked])
+    return Asked(AskedStreams(rows.item, starts[rows.user[asked]], asked, rows.n_items), rows.user[asked])
 
 
 @remembered
@@ -143,7 +143,7 @@ def reached(
     return Reached(np.bincount(who, hit) / each, np.bincount(who, gain) / each, model.note)
 
 
-def ranked(scores: Floats, streams: Streams) -> Floats:
+def ranked(scores: Floats, streams: AskedStreams) -> Floats:
     """The rank of each asked item among those that its stream does not hold yet; of equal ones the lower code first.
 
     Infinite where the model has nothing to say of it.

@@ -22,7 +22,7 @@ from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
 from recveil.recommenders.folkrank import FolkRank
 from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, TagModel, suggest
 from recveil.splits import leave_one_post_out
-from recveil.views.triples import Posts, Tables, distinct, posts, tables
+from recveil.views.triples import Posts, TripleTables, distinct, posts, tables
 
 N = 10  # tags on a list
 SHOWN = (1, 5, 10)  # of a comparison
@@ -71,10 +71,10 @@ def tags(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     return found
 
 
-def _served(counts: Tables, own: Tables, wanted: Posts) -> list[tuple[str, Floats]]:
+def _served(counts: TripleTables, own: TripleTables, wanted: Posts) -> list[tuple[str, Floats]]:
     """The recalls of both referees for people who bring their own history; FolkRank takes them into its graph."""
     mixture = Mixture()
-    joined = Tables(
+    joined = TripleTables(
         counts.resource + own.resource,
         sparse.vstack([counts.user, own.user], format="csr"),
         counts.tag + own.tag,

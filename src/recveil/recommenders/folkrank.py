@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Floats, Interactions
-from recveil.views.triples import Tables, tables
+from recveil.views.triples import TripleTables, tables
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FolkRank:
     damping: float = 0.7
     iterations: int = 10
 
-    def fit(self, train: Interactions | Tables) -> Spread:
+    def fit(self, train: Interactions | TripleTables) -> Spread:
         counts = tables(train) if isinstance(train, Interactions) else train
         by_user, by_resource = (_wide(t, counts) for t in (counts.user, counts.resource))
         users, resources = by_user.shape[0], by_resource.shape[0]
@@ -93,7 +93,7 @@ class Spread:
         return np.asarray(spread(*graph, *preferences, *how))
 
 
-def _wide(table: Any, counts: Tables) -> sparse.csr_array:
+def _wide(table: Any, counts: TripleTables) -> sparse.csr_array:
     """A table as a sparse matrix over all tags."""
     matrix = sparse.csr_array(table)
     if matrix.shape[1] == len(counts.tag):

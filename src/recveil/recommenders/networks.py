@@ -26,7 +26,7 @@ NO_MEMORY = "trained on the CPU: the memory of the GPU was not enough"
 
 
 @dataclass(frozen=True)
-class Settings:
+class NetworkSettings:
     """`length`: how many of the latest items are read. Of more than `whole` items, `negatives` are drawn to a batch."""
 
     kind: Literal["attention", "recurrent"]
@@ -45,7 +45,7 @@ class Settings:
 class Attention(nn.Module):
     """Blocks of causal self-attention with one head, each followed by two linear layers, over items and places."""
 
-    def __init__(self, items: int, s: Settings) -> None:
+    def __init__(self, items: int, s: NetworkSettings) -> None:
         super().__init__()
         self.item = nn.Embedding(items + 1, s.width, padding_idx=items)
         self.place = nn.Embedding(s.length, s.width)
@@ -83,7 +83,7 @@ class _Block(nn.Module):
 class Recurrent(nn.Module):
     """A gated recurrent unit over the items."""
 
-    def __init__(self, items: int, s: Settings) -> None:
+    def __init__(self, items: int, s: NetworkSettings) -> None:
         super().__init__()
         self.item = nn.Embedding(items + 1, s.width, padding_idx=items)
         self.drop = nn.Dropout(s.dropout)
@@ -103,11 +103,11 @@ def _start_small(net: nn.Module) -> None:
 
 
 @dataclass(eq=False)
-class Learned:
+class TrainedNetwork:
     """A trained network; `note` says where it could not be trained as meant, `rounds` how long it was."""
 
     net: Any
-    settings: Settings
+    settings: NetworkSettings
     items: int
     rounds: int = 0
     note: str = ""
@@ -135,7 +135,7 @@ def padded(item: NDArray[Any], begin: Ints, end: Ints, length: int, pad: int) ->
     return np.where(at < end[:, None], item[np.minimum(at, len(item) - 1)], pad).astype(np.int64), sizes
 
 
-def learn(starts: Ints, item: NDArray[Any], items: int, settings: Settings, seed: int) -> Learned:
+def learn(starts: Ints, item: NDArray[Any], items: int, settings: NetworkSettings, seed: int) -> TrainedNetwork:
     """Train on streams item[starts[u]:starts[u + 1]]: on a GPU where there is one and its memory is enough."""
     if torch.cuda.is_available():
         try:
@@ -148,7 +148,9 @@ def learn(starts: Ints, item: NDArray[Any], items: int, settings: Settings, seed
     return learn_on("cpu", starts, item, items, settings, seed)
 
 
-def learn_on(device: str, starts: Ints, item: NDArray[Any], items: int, settings: Settings, seed: int) -> Learned:
+def learn_on(
+    device: str, starts: Ints, item: NDArray[Any], items: int, settings: NetworkSettings, seed: int
+) -> TrainedNetwork:
     """The round that told the items put aside best, of those until `patience` in a row did no better."""
     rng = np.random.default_rng(seed)
     begin, end = starts[:-1], starts[1:].copy()
@@ -163,7 +165,7 @@ def learn_on(device: str, starts: Ints, item: NDArray[Any], items: int, settings
         net: Any = (Attention if settings.kind == "attention" else Recurrent)(items, settings).to(device)
         adam = torch.optim.Adam(net.parameters(), lr=settings.rate)
         best, kept, since = -1.0, net.state_dict(), 0
-        made = Learned(net, settings, items)
+        made = TrainedNetwork(net, settings, items)
         for number in range(1, settings.rounds + 1):
             net.train()
             for batch in batches(np.tile(rows, passes), end - begin, settings.batch, rng):
@@ -189,7 +191,7 @@ def batches(rows: Ints, sizes: Ints, batch: int, rng: np.random.Generator) -> It
     return (every[k] for k in rng.permutation(len(every)))
 
 
-def _step(net: Any, adam: Any, streams: Any, settings: Settings, items: int) -> None:
+def _step(net: Any, adam: Any, streams: Any, settings: NetworkSettings, items: int) -> None:
     """One step of Adam on the cross-entropy of each stream's items after the first."""
     read, told = streams[:, :-1], streams[:, 1:]
     there = told != items
@@ -207,7 +209,7 @@ def _step(net: Any, adam: Any, streams: Any, settings: Settings, items: int) -> 
     adam.step()
 
 
-def ndcg(made: Learned, item: NDArray[Any], begin: Ints, end: Ints) -> float:
+def ndcg(made: TrainedNetwork, item: NDArray[Any], begin: Ints, end: Ints) -> float:
     """Mean NDCG@10 of the items that follow the given streams, among those that are not in them."""
     total, step = 0.0, max(1, CELLS // made.items)
     for at in range(0, len(begin), step):

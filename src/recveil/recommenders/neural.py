@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError, not_installed
-from recveil.recommenders.sequential import Streams
+from recveil.recommenders.sequential import AskedStreams
 
 if TYPE_CHECKING:
-    from recveil.recommenders.networks import Learned
+    from recveil.recommenders.networks import TrainedNetwork
 
 NO_STREAM = "no person has two items in order, so a network has nothing to learn from"
 
@@ -51,24 +51,24 @@ class GRU4Rec(_Trained):
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    made: Learned
+    made: TrainedNetwork
 
     @property
     def note(self) -> str:
         return self.made.note
 
-    def scores(self, streams: Streams) -> Floats:
+    def scores(self, streams: AskedStreams) -> Floats:
         found: Floats = self.made.scores(streams.item, streams.begin, streams.asked).astype(float)
         return found
 
 
 def _fitted(kind: Literal["attention", "recurrent"], chosen: _Trained, train: Interactions, seed: int) -> Network:
     try:
-        from recveil.recommenders.networks import Settings, learn
+        from recveil.recommenders.networks import NetworkSettings, learn
     except ModuleNotFoundError as missing:
         raise RecveilError(not_installed(missing)) from missing
     rows = train.ordered()
     starts = rows.starts()
     if not len(rows) or (starts[1:] - starts[:-1]).max() < 2:
         raise RecveilError(NO_STREAM)
-    return Network(learn(starts, rows.item, rows.n_items, Settings(kind=kind, **asdict(chosen)), seed))
+    return Network(learn(starts, rows.item, rows.n_items, NetworkSettings(kind=kind, **asdict(chosen)), seed))

@@ -21,7 +21,7 @@ FILL = 1e-9  # what popularity weighs beside everything else: it fills lists up
 
 
 @dataclass(frozen=True, eq=False)
-class Streams:
+class AskedStreams:
     """Items one person after the other, each person's in their order, with places where the item is asked for.
 
     What may be known of place p are the items of its stream before it: item[begin[k]:p] for p = asked[k].
@@ -37,8 +37,8 @@ class Streams:
         """The item before each asked one."""
         return self.item[self.asked - 1]
 
-    def part(self, block: slice) -> Streams:
-        return Streams(self.item, self.begin[block], self.asked[block], self.n_items)
+    def part(self, block: slice) -> AskedStreams:
+        return AskedStreams(self.item, self.begin[block], self.asked[block], self.n_items)
 
 
 class NextModel(Protocol):
@@ -47,7 +47,7 @@ class NextModel(Protocol):
     @property
     def note(self) -> str: ...
 
-    def scores(self, streams: Streams) -> Floats:
+    def scores(self, streams: AskedStreams) -> Floats:
         """Of each asked place the scores of all items; higher is better, -inf where there is nothing to say."""
 
 
@@ -70,7 +70,7 @@ class ByLast:
     people: Floats
     note: str = ""
 
-    def scores(self, streams: Streams) -> Floats:
+    def scores(self, streams: AskedStreams) -> Floats:
         known = np.where(self.people > 0, FILL * self.people / max(self.people.max(initial=0.0), 1.0), -np.inf)
         if self.table is None:
             return np.broadcast_to(known, (len(streams.asked), len(known)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.recommenders.ranker import CELLS
-from recveil.views.triples import Posts, Tables, tables
+from recveil.views.triples import Posts, TripleTables, tables
 
 
 class TagModel(Protocol):
@@ -33,7 +33,7 @@ class TagRecommender(Protocol):
     @property
     def name(self) -> str: ...
 
-    def fit(self, train: Interactions | Tables) -> TagModel: ...
+    def fit(self, train: Interactions | TripleTables) -> TagModel: ...
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Mixture:
     user: float = 1.0
     popularity: float = 0.02
 
-    def fit(self, train: Interactions | Tables) -> Mixed:
+    def fit(self, train: Interactions | TripleTables) -> Mixed:
         return Mixed(self, tables(train) if isinstance(train, Interactions) else train)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
     weights: Mixture
-    tables: Tables
+    tables: TripleTables
 
     @property
     def n_tags(self) -> int:

@@ -40,7 +40,7 @@ Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class ChunkLayout:
     """What an executor must know to make Interactions of rows: the vocabularies, and what happens to repeats."""
 
     items: pl.Series
@@ -84,7 +84,7 @@ class Table:
     """Interactions as a DataFrame with the columns user, item and perhaps rating, time and tag."""
 
     frame: DataFrame
-    layout: Layout
+    layout: ChunkLayout
     specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
 
 
@@ -240,7 +240,9 @@ def shared(frame: DataFrame, value: Any) -> Any:
     return frame.sparkSession.sparkContext.broadcast(value)
 
 
-def chunks(batches: Batches, layout: Layout, by: By, rows: int, groups: int | None = None) -> Iterator[Interactions]:
+def chunks(
+    batches: Batches, layout: ChunkLayout, by: By, rows: int, groups: int | None = None
+) -> Iterator[Interactions]:
     for piece in pieces(batches, by, rows, groups):
         yield layout.interactions(piece).grouped(by)
 

@@ -41,7 +41,7 @@ class Played:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class ClickSpread:
     """Of clicks, commonality and disclosure: extremes, sums, and sums of products over people; adds with `+`."""
 
     people: int
@@ -50,8 +50,8 @@ class Spread:
     sums: NDArray[np.float64]
     products: NDArray[np.float64]
 
-    def __add__(self, other: Spread) -> Spread:
-        return Spread(
+    def __add__(self, other: ClickSpread) -> ClickSpread:
+        return ClickSpread(
             self.people + other.people,
             np.minimum(self.least, other.least),
             np.maximum(self.most, other.most),
@@ -130,11 +130,11 @@ def _played(chunk: Interactions, like: float | None, base: str, users: int) -> P
     return Played(item.likes, item.dislikes, outcomes)
 
 
-def _spread(chunk: Interactions, like: float | None, base: str, item: Profiles) -> Spread:
+def _spread(chunk: Interactions, like: float | None, base: str, item: Profiles) -> ClickSpread:
     of: Clicks = clicks(chunk, like)
     size = np.bincount(of.data.user, minlength=of.users).astype(np.float64)
     rows = np.array([size, commonality(of, item), disclosure(of, base, item)])[:, size > 0]
-    return Spread(rows.shape[1], rows.min(axis=1), rows.max(axis=1), rows.sum(axis=1), rows @ rows.T)
+    return ClickSpread(rows.shape[1], rows.min(axis=1), rows.max(axis=1), rows.sum(axis=1), rows @ rows.T)
 
 
 def _added(mine: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

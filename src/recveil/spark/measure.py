@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks.knowledge import Choice, learn
 from recveil.attacks.linkage import levels_of, linked, ways_of
-from recveil.attacks.outcomes import Outcome, Side
+from recveil.attacks.outcomes import LinkageOutcome, Side
 from recveil.attacks.truth import Truth, truth
 from recveil.data import Floats, Interactions
 from recveil.desk.measure import Findings, MeasureRequest
@@ -198,7 +198,7 @@ def linkage_table(
         params = {"ratings": rated, "items": items, "attacker": "intersection"}
         whom = (slice(len(ids)), slice(len(ids), None))  # members, and others where there are any
         attacked = [
-            (side, Outcome(success[rows], claims[rows], np.full(facts[rows].shape, -1)))
+            (side, LinkageOutcome(success[rows], claims[rows], np.full(facts[rows].shape, -1)))
             for side, rows in zip(sides, whom, strict=False)
         ]
         found += [linked({"known": r, **params}, attacked, whose, tally.records) for r in levels]

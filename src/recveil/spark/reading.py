@@ -24,7 +24,7 @@ from recveil.formats.roles import assign, parse_columns, parse_types
 from recveil.formats.sources import KINDS
 from recveil.ids import as_type, plain, ranked
 from recveil.spark.checking import Wanted, checked
-from recveil.spark.chunks import Batches, Layout, Table, arrow, spark_schema
+from recveil.spark.chunks import Batches, ChunkLayout, Table, arrow, spark_schema
 from recveil.spark.lake import literal
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def table(
         if n > MOST_IDS:
             raise RecveilError(f"{name}: more than {MOST_IDS:,} {what}, and every executor has to hold their ids")
     words = None if tags is None else ranked(plain(pl.Series(tags)))
-    layout = Layout(ranked(plain(found["item"])), words, unit, duplicates, untyped=untyped)
+    layout = ChunkLayout(ranked(plain(found["item"])), words, unit, duplicates, untyped=untyped)
     specimen = replace(layout, duplicates="all").interactions(_specimen(frame, found, words))
     return Table(everyone, layout, specimen)
 

@@ -35,7 +35,7 @@ MOST_PAIRS = 200_000_000  # cells of DS and CVS, 12 bytes each on the driver and
 
 
 @dataclass(frozen=True)
-class Blocks:
+class RecordBlocks:
     """Of each number of items the first block of records that have it, and how many blocks they fill."""
 
     first: NDArray[np.int64]  # ends with the number of all blocks
@@ -145,7 +145,7 @@ def _sets(rows: DataFrame, layout: Any, drawn: bool = False) -> DataFrame:
     return rows.mapInArrow(made, "id long, size int, items array<int>")
 
 
-def _blocks(real: DataFrame) -> Blocks:
+def _blocks(real: DataFrame) -> RecordBlocks:
     """Blocks of about CELLS items, from the shortest records to the longest."""
     counted = pl.DataFrame(real.groupBy("size").count().toArrow())
     cells = np.zeros(int(counted["size"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
@@ -158,16 +158,18 @@ def _blocks(real: DataFrame) -> Blocks:
         first[size] = block
         room -= int(cells[size])
     first[-1] = block + int(parts[-1])
-    return Blocks(first, parts)
+    return RecordBlocks(first, parts)
 
 
-def _refused(drawn: DataFrame, real: DataFrame, blocks: Blocks, theta: float, items: pl.Series) -> NDArray[np.int64]:
+def _refused(
+    drawn: DataFrame, real: DataFrame, blocks: RecordBlocks, theta: float, items: pl.Series
+) -> NDArray[np.int64]:
     """The numbers of the drawn streams whose cosine to some real one reaches theta, ascending."""
-    from recveil.spark.chunks import Layout
+    from recveil.spark.chunks import ChunkLayout
 
     spark = drawn.sparkSession.sparkContext
     rows = gathered(drawn.where("notes is null").select("user", "item"), "user")
-    streams = _sets(rows, spark.broadcast(Layout(items, None, "user", "all")), drawn=True)
+    streams = _sets(rows, spark.broadcast(ChunkLayout(items, None, "user", "all")), drawn=True)
     first = spark.broadcast(blocks)
 
     def placed(batches: Batches, side: int) -> Batches:

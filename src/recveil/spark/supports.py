@@ -65,7 +65,7 @@ class Perturbed:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class ItemBlocks:
     """The items that may stand in lists, in the order of their codes, cut into blocks; and all that lists need."""
 
     codes: NDArray[np.int32]
@@ -116,7 +116,7 @@ def similar_table(perturbed: Perturbed, *, minsup: float | None = None, k: int |
     n = -(-len(codes) // BLOCK)
     cores = perturbed.data.frame.sparkSession.sparkContext.defaultParallelism
     shares = max(1, min(cores // (n * (n + 1) // 2), seen.people // USERS))
-    blocks = Blocks(codes, seen.ones[codes], single[codes], seen.people, p, length, BLOCK, shares)
+    blocks = ItemBlocks(codes, seen.ones[codes], single[codes], seen.people, p, length, BLOCK, shares)
     order = Window.partitionBy("item").orderBy(fn.desc("similarity"), fn.desc("support"), "other")
     ranked = _candidates(perturbed, blocks).withColumn("place", fn.row_number().over(order) - 1)
     best = ranked.where(fn.col("place") < length).toArrow()
@@ -137,7 +137,7 @@ def _seen(chunk: Interactions, flip: Flip) -> Seen:
     return Seen(bits.n_users, bits.singles, int(np.bincount(chunk.user).max()))
 
 
-def _candidates(perturbed: Perturbed, blocks: Blocks) -> DataFrame:
+def _candidates(perturbed: Perturbed, blocks: ItemBlocks) -> DataFrame:
     """Of every pair of blocks the nearest of each item: rows of item, other, similarity, support."""
     data, n, shares = perturbed.data, len(blocks), blocks.shares
     layout, flip, known = (shared(data.frame, value) for value in (data.layout, perturbed.flip, blocks))
@@ -174,7 +174,7 @@ def _by(frame: DataFrame, number: str, numbers: int) -> DataFrame:
     return frame.repartitionById(parts, (fn.col(number) % parts).cast("int"))
 
 
-def _bits(chunked: Iterator[Interactions], flip: Flip, blocks: Blocks) -> Batches:
+def _bits(chunked: Iterator[Interactions], flip: Flip, blocks: ItemBlocks) -> Batches:
     """The perturbed bits of each chunk's people, a row for each block of items.
 
     A chunk has its number within a partition, so all rows of a chunk come from one task; tried again, it may cut its
@@ -192,7 +192,7 @@ def _bits(chunked: Iterator[Interactions], flip: Flip, blocks: Blocks) -> Batche
             yield _row(_BITS, block, (part + number) % blocks.shares, (part << 32) + number, content)
 
 
-def _counted(batches: Batches, blocks: Blocks) -> Batches:
+def _counted(batches: Batches, blocks: ItemBlocks) -> Batches:
     """The counts of every pair of blocks; rows come by task, chunk and block, so that two blocks of a chunk meet."""
     counts, open_, first = np.zeros((0, 0), dtype=np.int32), -1, np.zeros((0, 0), dtype=np.uint64)
     for block, _, content, task in _rows(batches):
@@ -208,12 +208,12 @@ def _counted(batches: Batches, blocks: Blocks) -> Batches:
     yield from _stripes(counts, open_, blocks)
 
 
-def _stripes(counts: NDArray[np.int32], task: int, blocks: Blocks) -> Batches:
+def _stripes(counts: NDArray[np.int32], task: int, blocks: ItemBlocks) -> Batches:
     for first in range(0, len(counts), blocks.stripe):
         yield _row(_COUNTS, task // blocks.shares, first, counts[first : first + blocks.stripe].tobytes())
 
 
-def _listed(batches: Batches, blocks: Blocks) -> Batches:
+def _listed(batches: Batches, blocks: ItemBlocks) -> Batches:
     """The nearest of every item within each pair of blocks, from the sum of their counts; rows come by pair."""
     counts, open_ = np.zeros((0, 0), dtype=np.int32), -1
     for pair, first, content in _rows(batches):
@@ -225,7 +225,7 @@ def _listed(batches: Batches, blocks: Blocks) -> Batches:
     yield from _lists(counts, open_, blocks)
 
 
-def _lists(counts: NDArray[np.int32], pair: int, blocks: Blocks) -> Batches:
+def _lists(counts: NDArray[np.int32], pair: int, blocks: ItemBlocks) -> Batches:
     """Of the items of either block the nearest in the other one."""
     if pair < 0:
         return

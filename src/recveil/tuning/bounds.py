@@ -36,7 +36,7 @@ _FORM = re.compile(r"\s*([a-z]+)(?:@(\d+))?\s*(>=|<=)\s*(-?[0-9.]+)\s*")
 
 
 @dataclass(frozen=True)
-class Bound:
+class MeasuredBound:
     name: str
     least: bool  # >=, else <=
     limit: float
@@ -50,7 +50,7 @@ class Bound:
         return found.low >= self.limit if self.least else found.high <= self.limit
 
 
-def parse_bound(bound: str) -> Bound:
+def parse_bound(bound: str) -> MeasuredBound:
     """A bound such as agreement>=0.8, hiding>=0.5 or linkage@8<=0.1."""
     form = _FORM.fullmatch(bound)
     try:
@@ -65,7 +65,7 @@ def parse_bound(bound: str) -> Bound:
         raise RecveilError(f"{name} is bounded by {'<=' if name == 'linkage' else '>='}, not {sign}")
     if known and (name != "linkage" or int(known) < 1):
         raise RecveilError(f"@{known} says how many items an attacker knows: linkage@8")
-    return Bound(name, sign == ">=", limit, int(known or KNOWN))
+    return MeasuredBound(name, sign == ">=", limit, int(known or KNOWN))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ REFINED = 2  # bisections between the last value that fails and the first that h
 
 
 @dataclass(frozen=True)
-class Bound:
+class UseBound:
     """What must still work, lift or skill, and how much of it."""
 
     what: str
@@ -44,16 +44,16 @@ class Bound:
         return f"{self.what}>={self.limit:g}"
 
 
-def usefulness_bound(keep: str | None) -> Bound | None:
+def usefulness_bound(keep: str | None) -> UseBound | None:
     """The bound in "lift>=0.7" or "skill>=70%"; None where it is about something else."""
     form = FORM.fullmatch(keep or "")
-    return None if form is None else Bound(form[1], float(form[2]) / (100 if form[3] else 1))
+    return None if form is None else UseBound(form[1], float(form[2]) / (100 if form[3] else 1))
 
 
 def tune_usefulness(
     data: Interactions,
     spec: str,
-    bound: Bound,
+    bound: UseBound,
     seed: int | None,
     progress: Progress,
     catalogue: Catalogue | None = None,
@@ -137,7 +137,7 @@ def _skill(subject: Any, seed: int) -> Measurement:
 MEASURES = {"lift": _lift, "skill": _skill}
 
 
-def _check_floor(kept: Measurement | str, bound: Bound) -> None:
+def _check_floor(kept: Measurement | str, bound: UseBound) -> None:
     """A bound that a person's own mean keeps without any release asks nothing of one."""
     floor = kept.chance if isinstance(kept, Measurement) else None
     if bound.what == "skill" and floor is not None and floor >= bound.limit:
@@ -154,7 +154,7 @@ def _best(tried: dict[float, Measurement | str]) -> str:
     return f"the best is {best.value:.3f} (from {best.low:.3f} to {best.high:.3f})"
 
 
-def _words(name: str, tried: dict[float, Measurement | str], chosen: float, bound: Bound) -> list[str]:
+def _words(name: str, tried: dict[float, Measurement | str], chosen: float, bound: UseBound) -> list[str]:
     """The curve, and what was found in a sentence: epsilon 2.6 keeps 70%; at 1 it would be 58%."""
     lines = [f"{name:>8}  {bound.what:>22}"]
     for value in sorted(tried):
@@ -173,7 +173,7 @@ def _words(name: str, tried: dict[float, Measurement | str], chosen: float, boun
     return [*lines, says]
 
 
-def _record(name: str, tried: dict[float, Measurement | str], chosen: float, bound: Bound) -> dict[str, Any]:
+def _record(name: str, tried: dict[float, Measurement | str], chosen: float, bound: UseBound) -> dict[str, Any]:
     curve = [
         {name: v, **({bound.what: m.record()} if isinstance(m, Measurement) else {"refused": m})}
         for v, m in sorted(tried.items())

@@ -29,7 +29,7 @@ class Posts:
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class TripleTables:
     """How often tags meet resources, users and anything at all: counted, or as a private release states it.
 
     resource and user are matrices (sparse or dense) with a row for each resource and user. Their columns are all tags,
@@ -90,11 +90,11 @@ def posts(data: Interactions) -> Posts:
     return Posts(rows.user[first], rows.item[first], np.append(first, len(rows)), tag_codes(rows))
 
 
-def tables(data: Interactions) -> Tables:
+def tables(data: Interactions) -> TripleTables:
     """The exact counts of distinct triples."""
     rows = distinct(data)
     tag = tag_codes(rows)
-    return Tables(
+    return TripleTables(
         resource=_count(rows.item, tag, (data.n_items, data.n_tags)),
         user=_count(rows.user, tag, (data.n_users, data.n_tags)),
         tag=np.bincount(tag, minlength=data.n_tags).astype(np.float64),

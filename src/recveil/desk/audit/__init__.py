@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from recveil.attacks.epsilon import Bound, judge
+from recveil.attacks.epsilon import EpsilonBound, judge
 from recveil.attacks.one_run import gaussian_estimate
 from recveil.data import Interactions, concat
 from recveil.desk.audit.canaries import canaries, neighbours, person, toy
@@ -43,7 +43,7 @@ class Audited:
 
     mechanism: str
     guarantee: Guarantee
-    bound: Bound
+    bound: EpsilonBound
     canary: str  # the one that gave the bound
     refused: float = 0.0  # the share of runs that were refused
     estimate: float | None = None  # of epsilon from below, if the noise is Gaussian: a model, and no proof
@@ -172,7 +172,7 @@ def _one_canary(
     )
 
 
-def _bound(looks: Looks, delta: float, confidence: float) -> Bound:
+def _bound(looks: Looks, delta: float, confidence: float) -> EpsilonBound:
     """From what was seen in every run; and from rows, where those were drawn in some of the runs only."""
     names = list(dict.fromkeys(name for side in looks for look in side for name in look))
     always = [name for name in names if name == "refused" or name.startswith("table ") or len(looks[0]) <= DRAWN]

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from recveil.attacks.epsilon import Bound, judge
+from recveil.attacks.epsilon import EpsilonBound, judge
 from recveil.data import Interactions, concat
 from recveil.desk.audit.canaries import canaries, person
-from recveil.desk.audit.watching import Tally, Watch, tables
+from recveil.desk.audit.watching import NoiseTally, Watch, tables
 from recveil.desk.catalogue import Catalogue
 from recveil.dp.vocabulary import Selected
 from recveil.errors import RecveilError
@@ -31,8 +31,8 @@ class Selection:
 
     columns: tuple[str, ...]
     claimed: float
-    bound: Bound
-    tallies: Mapping[str, Tally]
+    bound: EpsilonBound
+    tallies: Mapping[str, NoiseTally]
     refused: float
 
     @property
@@ -97,7 +97,7 @@ def _one(
     pair: tuple[Interactions, Interactions],
     watch: Watch,
     effort: tuple[int, float, int],
-) -> tuple[Bound, float]:
+) -> tuple[EpsilonBound, float]:
     """The bound from one canary, and the share of runs that were refused."""
     runs, confidence, seed = effort
     whole = concat(list(pair))

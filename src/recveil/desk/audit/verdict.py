@@ -11,7 +11,7 @@ from recveil.guarantee import Guarantee
 Verdict = Literal["holds", "broken", "suspect", "untested", "exceeded", "no claim"]
 
 
-class Found(Protocol):
+class LowerBound(Protocol):
     """A bound on epsilon from below, and the largest that total disclosure would have given."""
 
     @property
@@ -22,7 +22,9 @@ class Found(Protocol):
     def confidence(self) -> float: ...
 
 
-def verdict(promise: Guarantee, found: Found, estimate: float | None, refuted: bool, refused: bool = False) -> Verdict:
+def verdict(
+    promise: Guarantee, found: LowerBound, estimate: float | None, refuted: bool, refused: bool = False
+) -> Verdict:
     """broken: a proved claim is refuted, by a bound or by the noise itself; exceeded: a paper's claim is.
 
     suspect: an estimate that rests on a model exceeds it. holds: nothing exceeded it, and something could have.
@@ -38,7 +40,7 @@ def verdict(promise: Guarantee, found: Found, estimate: float | None, refuted: b
     return "suspect" if estimate is not None and estimate > claimed else "holds"
 
 
-def claim_and_bound(mechanism: str, promise: Guarantee, found: Found, estimate: float | None) -> dict[str, Any]:
+def claim_and_bound(mechanism: str, promise: Guarantee, found: LowerBound, estimate: float | None) -> dict[str, Any]:
     """The part of a record that every audit has."""
     return {
         "mechanism": mechanism,

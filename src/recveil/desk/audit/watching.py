@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass
-class Tally:
+class NoiseTally:
     """Of one table over all releases: the noise seen, in units of what is stated."""
 
     spread: float  # the sum of deviations of each cell's term in `seen`, squared
@@ -57,7 +57,7 @@ class Watch:
     """What all watched releases showed: the noise of each table, and the most that the canary moved them by."""
 
     laws: Mapping[str, Law]
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, NoiseTally] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)  # of the latest release: how much of the canary is in it
     costs: dict[str, float] = field(default_factory=dict)  # of the latest release, by table: see `cost`
     cost: float = 0.0  # the most that the canary moved the tables by, in rho (Gaussian noise) or epsilon (Laplace)
@@ -98,10 +98,10 @@ class Watch:
     def noise_seen(self, name: str, noise: Floats, law: Law) -> None:
         """Squares of all cells, and cells left as they were, which a law of exact noise makes rare."""
         stated, untouched = law_facts(law)
-        tally = self.tallies.setdefault(name, Tally(0.0))
+        tally = self.tallies.setdefault(name, NoiseTally(0.0))
         tally.add(float(noise @ noise) / stated, len(noise), (_KURTOSIS[law.kind] - 1) * len(noise))
         moved = 1 - untouched
-        touched = self.tallies.setdefault(f"{name}, cells with noise", Tally(0.0))
+        touched = self.tallies.setdefault(f"{name}, cells with noise", NoiseTally(0.0))
         touched.add(float(np.count_nonzero(noise)) / moved, len(noise), len(noise) * untouched / moved)
 
 
@@ -185,7 +185,7 @@ def _post_tags(watch: Watch) -> Any:
             if replaced.sum() > 0:  # the terms are scaled so that one is expected for each cell
                 mean = replaced.mean()
                 spread = float((replaced * (1 - replaced)).sum() / mean**2)
-                tally = watch.tallies.setdefault("answers replaced", Tally(0.0))
+                tally = watch.tallies.setdefault("answers replaced", NoiseTally(0.0))
                 tally.add(float(changed.sum() / mean), len(replaced), spread)
             return made
 
@@ -203,4 +203,4 @@ def flips(made: Release, rows: Interactions, watch: Watch) -> None:
     common = real.join(kept, on=["user", "item"]).height
     changed, bits = real.height + kept.height - 2 * common, rows.n_users * rows.n_items
     share = 1 - mechanism.p
-    watch.tallies.setdefault("bits flipped", Tally(0.0)).add(changed / share, bits, bits * (1 - share) / share)
+    watch.tallies.setdefault("bits flipped", NoiseTally(0.0)).add(changed / share, bits, bits * (1 - share) / share)

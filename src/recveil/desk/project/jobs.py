@@ -175,7 +175,7 @@ class Desk:
         }  # fmt: skip
 
 
-class Told(Progress):
+class WrittenProgress(Progress):
     """Progress that is written beside the job, at most every EVERY seconds."""
 
     def __init__(self, path: Path) -> None:

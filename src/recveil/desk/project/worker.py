@@ -11,7 +11,7 @@ import sys
 import traceback
 
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import DONE, Desk, Told
+from recveil.desk.project.jobs import DONE, Desk, WrittenProgress
 from recveil.desk.project.stages import perform
 from recveil.errors import NO_MEMORY, RecveilError, not_installed
 
@@ -31,7 +31,7 @@ def work(desk: Desk, mark: str) -> None:
         one = desk.job(mark)
         if not mine or one is None or desk.state(mark) == DONE:
             return
-        told = Told(desk.file(mark, "progress"))
+        told = WrittenProgress(desk.file(mark, "progress"))
         try:
             desk.keep(mark, perform(desk.project, one, told))
         except RecveilError as why:

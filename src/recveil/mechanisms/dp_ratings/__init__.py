@@ -18,13 +18,13 @@ from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee, strength
+from recveil.guarantee import Guarantee, proved
 from recveil.kernels.baskets import count_pairs
 from recveil.kernels.pair_tables import square
 from recveil.kernels.rating_counts import count_effects, count_loadings, count_products, count_rest
-from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Public, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_ratings.directions import directions, tastes
-from recveil.mechanisms.dp_ratings.drawing import Tables, draw_people
+from recveil.mechanisms.dp_ratings.drawing import RatingTables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
 from recveil.mechanisms.dp_ratings.features import feature_matrix
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, LENGTHS, SPREADS
@@ -44,13 +44,6 @@ SHARES = {  # of the budget, in thousandths
 }  # fmt: skip
 MOST_PAIRED, FEWEST_ITEMS, TOP = 4096, 10, 100
 MOST_OF_ONE = 500  # items with which one person counts in the first round where items are selected
-
-
-class Sums(dict[str, Any]):
-    """Tables by name; they add with `+`, table by table."""
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({name: table + other[name] for name, table in self.items()})
 
 
 @dataclass(frozen=True)
@@ -219,10 +212,10 @@ class DpRatings(Synthesis):
         """The most frequent items, the products of whose ratings are counted."""
         return np.sort(np.argsort(-published[0]["have"], kind="stable")[:TOP])
 
-    def tables(self, published: tuple[Any, ...], public: Public) -> Tables:
+    def tables(self, published: tuple[Any, ...], public: Public) -> RatingTables:
         """The published statistics in units of one person, with the deviations of their noise."""
         every = {name: table for tables in published for name, table in tables.items()}
-        return Tables(
+        return RatingTables(
             {name: every[name] / UNIT for name in SHARES if name != "pairs"},
             square(every["pairs"], len(self.paired(published, public)), UNIT),
             self.sigmas(public),
@@ -240,23 +233,16 @@ class DpRatings(Synthesis):
         return draw_people(tables, public, k, source)
 
     def guarantee(self, public: Public) -> Guarantee:
-        unit = public.unit
         facts = ["the catalogue of items"] * public.catalogue + ["features of items"] * (public.features is not None)
-        known = " and ".join(filter(None, (", ".join(facts), "the scale of ratings")))
-        verb = "are" if facts else "is"
-        sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
-        return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not any one {unit} was in the data "
-            f"({strength(self.epsilon, self.delta)}), given that {known} {verb} public.{sessions}",
-            status="proved",
+        return proved(
+            f"any one {public.unit}",
+            public.unit,
+            " and ".join(filter(None, (", ".join(facts), "the scale of ratings"))),
+            "docs/guarantees/dp_ratings.md",
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho(public),
             rho_fails=self.selection_delta(public),
-            unit=unit,
-            neighbours=NEIGHBOURS[unit],
-            given=known,
-            proof="docs/guarantees/dp_ratings.md",
         )
 
     def card(self) -> str:

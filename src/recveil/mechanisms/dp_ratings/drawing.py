@@ -20,7 +20,7 @@ from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings
 from recveil.mechanisms.dp_ratings.lists import Likeness, likeness, pair_frame
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs, expected_pairs, shrunk_pairs
 from recveil.mechanisms.dp_ratings.predicting import ItemTables
-from recveil.mechanisms.dp_ratings.ratings import Told, baskets, calibrated
+from recveil.mechanisms.dp_ratings.ratings import RatingEvidence, baskets, calibrated
 from recveil.mechanisms.dp_ratings.scale import Scale
 from recveil.randomness import Source
 
@@ -32,7 +32,7 @@ _LEAST_VARIANCE = 0.03  # of people's heights, where a person is judged by her o
 
 
 @dataclass(frozen=True)
-class Tables:
+class RatingTables:
     """Published tables in units of one person, over the vocabulary; with the deviations of their noise."""
 
     noisy: dict[str, Floats]
@@ -51,12 +51,12 @@ class Tables:
         return popularity(self.noisy["have"], self.sigma["have"])
 
 
-def told(tables: Tables, number: int) -> Told:
+def told(tables: RatingTables, number: int) -> RatingEvidence:
     """What the tables tell of ratings, of about so many people."""
     noisy, sigma, have = tables.noisy, tables.sigma, tables.have
     rest = effects(have, noisy["rest"], sigma["rest"], tables.effect, tables.features)
     C = noisy["loadings"].reshape(tables.phi.shape)
-    return Told(
+    return RatingEvidence(
         have,
         tables.effect,
         np.clip(tables.effect + rest, -MOST_EFFECT, MOST_EFFECT),
@@ -78,7 +78,7 @@ def structured(products: Floats, sigma: float, number: int) -> bool:
     return bool(products @ products > noise + number)
 
 
-def expected(tables: Tables) -> ExpectedPairs:
+def expected(tables: RatingTables) -> ExpectedPairs:
     """What popularity and tastes expect of pairs."""
     have = tables.have
     Q = tables.noisy["tastes"].reshape(tables.psi.shape)
@@ -87,7 +87,7 @@ def expected(tables: Tables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -> Drawn:
+def draw_people(tables: RatingTables, public: Public, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())
@@ -115,13 +115,13 @@ def draw_people(tables: Tables, public: Public, k: int | None, source: Source) -
     return Drawn(made, frames, notes={"few people": little} if little else {})
 
 
-def direct(tables: Tables) -> Likeness:
+def direct(tables: RatingTables) -> Likeness:
     """How alike items are, straight from the noisy tables."""
     mean = shrunk_pairs(tables.pairs, expected(tables), tables.sigma["pairs"])[1]
     return Likeness(likeness(mean), tables.paired, tables.have)
 
 
-def item_tables(known: Told, loading: Floats) -> ItemTables:
+def item_tables(known: RatingEvidence, loading: Floats) -> ItemTables:
     """What predicts ratings straight from the tables."""
     mean, variance, spread = people.typical(known.profiles)
     length = (loading**2).sum(1)

@@ -37,7 +37,7 @@ _CONVINCING = 0.5  # of the counted loadings must show in the drawn ratings; els
 
 
 @dataclass(frozen=True)
-class Told:
+class RatingEvidence:
     """What the noisy tables tell of ratings, over all items."""
 
     have: Floats
@@ -87,7 +87,7 @@ class RatingModel:
     move: float = 0.0
 
 
-def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) -> Baskets:
+def baskets(item: NDArray[np.int32], sizes: Ints, told: RatingEvidence, source: Source) -> Baskets:
     """Rows without ratings, and their chance."""
     rng, secret = source.generator(), source.derive("hidden").generator()
     user = np.repeat(np.arange(len(sizes)), sizes)
@@ -111,7 +111,7 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: Told, source: Source) ->
     )
 
 
-def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
+def calibrated(rows: Baskets, told: RatingEvidence) -> tuple[Floats, Floats]:
     """The value of every row on the inner scale, and the loadings of items for those who predict with the tables.
 
     Rows want all the structure that may be there; who predicts wants what is sure.
@@ -134,19 +134,19 @@ def calibrated(rows: Baskets, told: Told) -> tuple[Floats, Floats]:
     return value, _held(_wanted(rows, shown, model, told, _SURE_ANSWER))
 
 
-def _shown(rows: Baskets, model: RatingModel, told: Told) -> tuple[Floats, Floats]:
+def _shown(rows: Baskets, model: RatingModel, told: RatingEvidence) -> tuple[Floats, Floats]:
     """Values by this model, and their loadings, counted as those of people."""
     value = draw_ratings(rows, model, told)
     return value, count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
 
 
-def _answer(rows: Baskets, shown: Floats, told: Told) -> float:
+def _answer(rows: Baskets, shown: Floats, told: RatingEvidence) -> float:
     """How much of the counted loadings shows in the drawn ratings."""
     wanted = rows.have[:, None] * told.loading
     return float((shown * wanted).sum() / max(float((wanted**2).sum()), 1e-12))
 
 
-def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, told: Told) -> RatingModel:
+def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, told: RatingEvidence) -> RatingModel:
     """The model, moved by how far the drawn ratings fall short of what was told."""
     loading = _held((model.loading + _wanted(rows, shown, model, told, _LEAST_ANSWER)) / 2)
     classes = (told.scale.ends, HEIGHTS, SPREADS)
@@ -161,7 +161,7 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     return replace(model, effect=effect, loading=loading, stretch=stretch, move=move)
 
 
-def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: Told, least: float) -> Floats:
+def _wanted(rows: Baskets, shown: Floats, model: RatingModel, told: RatingEvidence, least: float) -> Floats:
     """Loadings that would show as those of people do, if drawn ratings answer to them as they did to the model's.
 
     least: of the largest answer, how weak one in any direction is taken to be.
@@ -177,7 +177,7 @@ def _held(loading: Floats) -> Floats:
     return np.asarray(loading * np.sqrt(np.minimum(1.0, _MOST_LOADING / np.maximum(length, 1e-12))))
 
 
-def draw_ratings(rows: Baskets, model: RatingModel, told: Told) -> Floats:
+def draw_ratings(rows: Baskets, model: RatingModel, told: RatingEvidence) -> Floats:
     """Values on the inner scale, levels only."""
     loading = np.hstack([model.loading, model.hidden * rows.hidden])
     alone = np.sqrt(np.maximum(1 - (loading**2).sum(1), 0.05))

@@ -18,7 +18,7 @@ from recveil.dp.budget import epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee, strength
+from recveil.guarantee import Guarantee, proved
 from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
 from recveil.mechanisms.dp_streams.counting import (
     EDGES,
@@ -30,7 +30,7 @@ from recveil.mechanisms.dp_streams.counting import (
     listed_counts,
     table_counts,
 )
-from recveil.mechanisms.dp_streams.drawing import Numbers, Tables, draw_streams
+from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams
 from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, noisy_cells
 from recveil.randomness import Source
 
@@ -113,23 +113,15 @@ class DpStreams(Synthesis):
         return epsilon_of(self.rho(public), self.delta - self.selection_delta(public))
 
     def guarantee(self, public: Public) -> Guarantee:
-        unit = public.unit
-        known = "the catalogue of items" if public.catalogue else None
-        given = f", given that {known} is public" if known else ""
-        sessions = " A person with several sessions is protected less: epsilon grows with each." * (unit == "session")
-        whole = " with all her sessions" * public.sessions
-        return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not any one {unit}{whole} was in the data "
-            f"({strength(self.epsilon, self.delta)}){given}.{sessions}",
-            status="proved",
+        return proved(
+            f"any one {public.unit}" + " with all her sessions" * public.sessions,
+            public.unit,
+            "the catalogue of items" if public.catalogue else None,
+            "docs/guarantees/dp_streams.md",
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho(public),
             rho_fails=self.selection_delta(public),
-            unit=unit,
-            neighbours=NEIGHBOURS[unit],
-            given=known,
-            proof="docs/guarantees/dp_streams.md",
         )
 
     def card(self) -> str:
@@ -217,13 +209,13 @@ class DpStreams(Synthesis):
         help_ = f"that would take {more} as many people, or as large an epsilon"
         return np.sort(kept[items[kept] > threshold]), help_
 
-    def tables(self, published: tuple[Any, ...], public: Public) -> Tables:
+    def tables(self, published: tuple[Any, ...], public: Public) -> StreamTables:
         """The published statistics in units of one person, with the deviations of their noise."""
         kept = self.kept(published, public)
         m = len(kept)
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
         moves, many = published[1].get("transitions"), published[1].get("sessions")
-        return Tables(
+        return StreamTables(
             kept,
             published[0]["items"][kept] / UNIT,
             pair_table(published[1], m, self.variances(public)[1]),

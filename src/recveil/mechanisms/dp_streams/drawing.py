@@ -46,7 +46,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Tables:
+class StreamTables:
     """Published tables in units of one person. A length counts `one_length` of a unit."""
 
     kept: Ints  # codes of the items that the tables are about
@@ -75,7 +75,7 @@ class Pairs:
         return self.weight.reshape(len(self.strength), -1)
 
 
-def expected(tables: Tables) -> Pairs:
+def expected(tables: StreamTables) -> Pairs:
     """What lies behind the noisy pairs."""
     if isinstance(tables.pairs, Above):
         sizes = (tables.edges + last_lengths(tables.edges)) / 2
@@ -87,7 +87,9 @@ def expected(tables: Tables) -> Pairs:
     return Pairs(table, M.ravel(), M.sum(1))
 
 
-def draw_streams(tables: Tables, public: Public, k: int | None, source: Source, sweeps: int = SWEEPS) -> Interactions:
+def draw_streams(
+    tables: StreamTables, public: Public, k: int | None, source: Source, sweeps: int = SWEEPS
+) -> Interactions:
     """k new streams over the public catalogue; None: as many as the noisy lengths tell, to two digits."""
     pairs = expected(tables)
     sizes = draw_lengths(tables, k, source.derive("lengths").generator())
@@ -109,7 +111,7 @@ def draw_streams(tables: Tables, public: Public, k: int | None, source: Source, 
     )
 
 
-def similarity(tables: Tables, neighbours: int = 15) -> Any:
+def similarity(tables: StreamTables, neighbours: int = 15) -> Any:
     """The direct model: how alike the kept items are, straight from the noisy pairs; each row keeps its nearest."""
     from scipy import sparse
 
@@ -128,7 +130,7 @@ def similarity(tables: Tables, neighbours: int = 15) -> Any:
     return sparse.csr_array(S)
 
 
-def top_items(histories: Any, S: Any, tables: Tables, n: int) -> Ints:
+def top_items(histories: Any, S: Any, tables: StreamTables, n: int) -> Ints:
     """For each history (a sparse row over the kept items) its n best new items, filled up by popularity; else -1."""
     popular = 1e-9 * tables.items / tables.items.max()
     m = len(popular)
@@ -145,7 +147,7 @@ def top_items(histories: Any, S: Any, tables: Tables, n: int) -> Ints:
     return best
 
 
-def lists(histories: Interactions, items: pl.Series, S: Any, tables: Tables, n: int) -> dict[Any, list[Any]]:
+def lists(histories: Interactions, items: pl.Series, S: Any, tables: StreamTables, n: int) -> dict[Any, list[Any]]:
     """Each user's n best new items from her own history; `items`: the catalogue of the tables, as ids of these data."""
     known = histories.over_items(items).matrix(binary=True)[:, tables.kept]
     names, users = items.gather(tables.kept).to_list(), histories.users.to_list()
@@ -153,7 +155,7 @@ def lists(histories: Interactions, items: pl.Series, S: Any, tables: Tables, n: 
     return {u: [names[i] for i in row if i >= 0] for u, row in zip(users, best, strict=True)}
 
 
-def people(tables: Tables) -> Floats:
+def people(tables: StreamTables) -> Floats:
     """How many there are of each class of length; classes that do not stand out of the noise are left out."""
     counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length
     if not counts.any():
@@ -166,7 +168,7 @@ def last_lengths(edges: Ints) -> Ints:
     return np.append(edges[1:], 2 * edges[-1]) - 1
 
 
-def draw_lengths(tables: Tables, k: int | None, rng: np.random.Generator) -> Ints:
+def draw_lengths(tables: StreamTables, k: int | None, rng: np.random.Generator) -> Ints:
     """Lengths of the new streams."""
     counts = people(tables)
     n = counts.sum()
@@ -192,7 +194,9 @@ def draw_baskets(pairs: Pairs, starts: Ints, source: Source, sweeps: int) -> NDA
     return item
 
 
-def draw_order(item: NDArray[np.int32], starts: Ints, M: Floats, tables: Tables, source: Source, sweeps: int) -> None:
+def draw_order(
+    item: NDArray[np.int32], starts: Ints, M: Floats, tables: StreamTables, source: Source, sweeps: int
+) -> None:
     """Put the items of every basket in order, in place, so that transitions occur as often as the table says."""
     assert tables.transitions is not None
     D = tables.transitions

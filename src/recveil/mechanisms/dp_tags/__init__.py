@@ -22,12 +22,11 @@ from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee, strength
+from recveil.guarantee import Guarantee, proved
 from recveil.kernels.baskets import count_items
-from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Public, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
-    Sums,
     cells_of,
     expected,
     most_tags,
@@ -148,26 +147,16 @@ class DpTags(Synthesis):
         given = " and ".join(
             f"the catalogue of {name}" if name in listed else f"the set of observed {name}" for name in lists
         )
-        fails = self.selection_delta(public)
-        delta = fails if self.unit == "record" else self.delta or 0.0
-        if self.unit == "record":
-            what = "one tag that somebody gave to an item"
-            more = " A person with many tags is protected less: epsilon is multiplied by their number."
-        else:
-            what, more = "any one person", ""
-        are = "is" if given.count("the ") == 1 else "are"
-        return Guarantee(
-            f"Whoever sees the release learns almost the same whether or not {what} was in the data "
-            f"({strength(self.epsilon, delta)}), given that {given} {are} public.{more}",
-            status="proved",
+        fails, record = self.selection_delta(public), self.unit == "record"
+        return proved(
+            "one tag that somebody gave to an item" if record else "any one person",
+            self.unit,
+            given,
+            "docs/guarantees/dp_tags.md",
             epsilon=self.epsilon,
-            delta=delta,
+            delta=fails if record else self.delta or 0.0,
             rho=self.rho(public),
-            rho_fails=0.0 if self.unit == "record" else fails,
-            unit=self.unit,
-            neighbours=NEIGHBOURS[self.unit],
-            given=given,
-            proof="docs/guarantees/dp_tags.md",
+            rho_fails=0.0 if record else fails,
         )
 
     def card(self) -> str:

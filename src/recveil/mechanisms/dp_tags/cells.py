@@ -24,13 +24,6 @@ _FINE = 10**6  # scales are multiples of its inverse, rounded up
 _TILE = 1 << 20
 
 
-class Sums(dict[str, Any]):
-    """Tables by name; they add with `+`, table by table."""
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({name: table + other[name] for name, table in self.items()})
-
-
 def scale(epsilon: float, share: int, norm: int = 1) -> Fraction:
     """Of the Laplace noise that spends at most `share` hundredths of epsilon on a table of this L1 sensitivity."""
     return Fraction(ceil(_FINE * norm / (Fraction(share, 100) * Fraction(epsilon))), _FINE)

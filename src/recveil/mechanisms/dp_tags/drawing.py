@@ -17,7 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.mechanism import Drawn, Public
 from recveil.randomness import Source
-from recveil.views.triples import Tables
+from recveil.views.triples import TripleTables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,9 +35,9 @@ class TagTables:
     item: Floats
     user_tag: sparse.csr_array | None = None
 
-    def beside(self, own: sparse.csr_array) -> Tables:
+    def beside(self, own: sparse.csr_array) -> TripleTables:
         """The tables as a recommender reads them who keeps people's own tags (users x tags) to themselves."""
-        return Tables(self.item_tag, own, self.tag)
+        return TripleTables(self.item_tag, own, self.tag)
 
     def frames(self, public: Public) -> Mapping[str, pl.DataFrame]:
         """The tables as they are published; a column `user` holds codes."""

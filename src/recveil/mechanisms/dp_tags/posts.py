@@ -21,10 +21,9 @@ from recveil.dp.noise import Law, draw, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
 from recveil.kernels.draws import below_per_group
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, Public, Sums, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
-    Sums,
     expected,
     most_tags,
     noisy_table,
@@ -32,7 +31,7 @@ from recveil.mechanisms.dp_tags.cells import (
     vocabulary,
 )
 from recveil.randomness import Source
-from recveil.views.triples import Tables, distinct, tables
+from recveil.views.triples import TripleTables, distinct, tables
 
 Ints = NDArray[np.int64]
 
@@ -118,7 +117,7 @@ class DpPostTags(Masking):
             found[name] = noisy_table(table[:, tags], laws[name], source.derive(name))
         return tags, found
 
-    def plan(self, counts: Sums, source: Source) -> Tables:
+    def plan(self, counts: Sums, source: Source) -> TripleTables:
         """What the noisy tables lead one to expect."""
         laws = self.laws()
         tags, noisy = self.noisy(counts, source)
@@ -127,17 +126,17 @@ class DpPostTags(Masking):
             rows = np.asarray(table.sum(1)).ravel()  # public: how many tags each person gave, and each item got
             found[name] = expected(noisy[name], rows, noisy["tag"][tags], laws[name], least=LEAST_OF_USERS)
         popular = posterior_list(noisy["tag"], laws["tag"])
-        return Tables(found["item_tag"], found["user_tag"], popular, tags.astype(np.int32))
+        return TripleTables(found["item_tag"], found["user_tag"], popular, tags.astype(np.int32))
 
-    def mask(self, chunk: Interactions, plan: Tables, source: Source) -> Masked:
+    def mask(self, chunk: Interactions, plan: TripleTables, source: Source) -> Masked:
         parts = [self._mask(part, plan, source) for part in distinct(chunk).chunks("user", _ROWS)]
         return Masked(concat(parts), chunk.users)
 
-    def _mask(self, rows: Interactions, plan: Tables, source: Source) -> Interactions:
+    def _mask(self, rows: Interactions, plan: TripleTables, source: Source) -> Interactions:
         made = self.answers(rows, plan, source)
         return distinct(replace(rows, tag=made.likely[np.arange(len(rows)), made.chosen]))
 
-    def answers(self, rows: Interactions, plan: Tables, source: Source) -> Answers:
+    def answers(self, rows: Interactions, plan: TripleTables, source: Source) -> Answers:
         """Randomised responses: which of its post's likely tags stands for each tag."""
         assert rows.tag is not None and plan.vocabulary is not None
         new = np.append(True, (np.diff(rows.user) != 0) | (np.diff(rows.item) != 0))[: len(rows)]
@@ -175,7 +174,7 @@ def respond(z: Ints, inside: NDArray[np.bool_], place: Ints, kept: int) -> Ints:
     return np.where(inside & (z < kept), place, other + (inside & (other >= place)))
 
 
-def prior(plan: Tables, user: NDArray[np.int32], item: NDArray[np.int32]) -> NDArray[np.float64]:
+def prior(plan: TripleTables, user: NDArray[np.int32], item: NDArray[np.int32]) -> NDArray[np.float64]:
     """Of each post the share of each tag of the vocabulary: the item's tags, the user's, a little of everybody's."""
     assert plan.vocabulary is not None
     popular = plan.tag[plan.vocabulary]

@@ -22,7 +22,7 @@ from recveil.kernels.distinct import distinct
 from recveil.kernels.record_search import Index, index, reaches
 from recveil.kernels.walks import Laws
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
-from recveil.mechanisms.mbrw.laws import Law, law
+from recveil.mechanisms.mbrw.laws import LengthLaw, law
 from recveil.mechanisms.mbrw.walks import Seeds, Streams, memory_streams
 from recveil.randomness import Source
 from recveil.views.transitions import Transitions, transitions
@@ -119,7 +119,7 @@ class MBRW(Masking):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._law("memory")
-        if self._law("hops") == Law("constant", (0.0,)):
+        if self._law("hops") == LengthLaw("constant", (0.0,)):
             raise RecveilError(
                 f"{self.name}: parameter hops: constant(0) gives no positive value, only verbatim copies"
             )
@@ -217,7 +217,7 @@ class MBRW(Masking):
         how = {"sliding": self.window == "sliding", "repeats": self.repeats}
         return memory_streams(plan.over, seeds, who, numbers, plan.laws, source, **how)
 
-    def _law(self, name: str) -> Law:
+    def _law(self, name: str) -> LengthLaw:
         most = {"most": MOST_MEMORY} if name == "memory" else {}
         return law(getattr(self, name), f"{self.name}: parameter {name}", **most)
 

@@ -43,7 +43,7 @@ LAWS: dict[str, tuple[tuple[str, ...], Callable[..., bool], Callable[..., Floats
 
 
 @dataclass(frozen=True)
-class Law:
+class LengthLaw:
     """A law by name and arguments. `empirical` is the law of the lengths of the real clickstreams."""
 
     name: str
@@ -58,7 +58,7 @@ class Law:
             table = np.cumsum(np.bincount(np.minimum(lengths, most), minlength=most + 1)) / len(lengths)
         else:
             table = LAWS[self.name][2](k, *self.arguments)
-        if self != Law("constant", (0.0,)):
+        if self != LengthLaw("constant", (0.0,)):
             table[0] = 0.0
         end = int(np.argmax(table >= table[-1]))
         table = table[: end + 1].copy()
@@ -66,7 +66,7 @@ class Law:
         return table
 
 
-def law(text: str, owner: str, most: int = LARGEST) -> Law:
+def law(text: str, owner: str, most: int = LARGEST) -> LengthLaw:
     """A law from its text; `owner` names the parameter in an error, `most` is the largest value it can use."""
     spelt = _SPELT.fullmatch(text.replace(" ", ""))
     if spelt is None:
@@ -84,8 +84,8 @@ def law(text: str, owner: str, most: int = LARGEST) -> Law:
         raise RecveilError(f"{owner}: write {wanted}, not {text!r}")
     if not sound(*arguments):
         raise RecveilError(f"{owner}: {wanted} has no law with the arguments of {text!r}")
-    found = Law(name, arguments)
-    if name == "empirical" or found == Law("constant", (0.0,)):
+    found = LengthLaw(name, arguments)
+    if name == "empirical" or found == LengthLaw("constant", (0.0,)):
         return found
     if 1 - float(at_most(np.array([0.0]), *arguments)[0]) < _UNLIKELY:
         raise RecveilError(f"{owner}: {text} gives no positive value, or hardly ever")

@@ -33,7 +33,7 @@ class PrivateTopics:
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class SelectedTags:
     """Records by user: the tag before and after, and whether it was hers or added."""
 
     user: Codes
@@ -169,7 +169,7 @@ class PriTop(Masking):
         notes = {"tags added": int(np.count_nonzero(~made.hers)), "tags taken away": int(left_out)}
         return Masked(distinct(rows), chunk.users, notes)
 
-    def select(self, chunk: Interactions, plan: PrivateTopics, source: Source) -> Selected:
+    def select(self, chunk: Interactions, plan: PrivateTopics, source: Source) -> SelectedTags:
         """Steps 4 and 5 of the paper for whole users: noisy weights, then every tag replaced."""
         from recveil.kernels.topics import draw_tags
 
@@ -182,7 +182,7 @@ class PriTop(Masking):
         hers = order < np.count_nonzero(stays)
         mine: tuple[NDArray[Any], ...] = (rows.user, rows.item, tag_codes(rows), topic)
         user, item, before, of = (np.append(m[stays], a)[order] for m, a in zip(mine, more, strict=True))
-        made = Selected(user, item, before, before, hers)
+        made = SelectedTags(user, item, before, before, hers)
         if self.replaced != "none":
             starts = np.searchsorted(user, np.arange(rows.n_users + 1))
             key = source.derive("tags").key()

@@ -44,7 +44,7 @@ KNN = ItemKNN(k=15)
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class PaperWorld:
     """A data set split as in the paper: people to learn from, and of a thousand others the first and second half."""
 
     name: str
@@ -64,11 +64,11 @@ class World:
         return [evaluate(model, self.query, wanted, n).values for n in sizes]
 
 
-def world(folder: Path, name: str, split: int = 0) -> World:
+def world(folder: Path, name: str, split: int = 0) -> PaperWorld:
     data = clicks(folder, name)
     train, query, result = both(data, 0.9, 0.5, np.random.default_rng(split))
     tested = np.unique(query.user)[:TEST_USERS]
-    return World(name, data, train, query.take_users(tested), result.take_users(tested))
+    return PaperWorld(name, data, train, query.take_users(tested), result.take_users(tested))
 
 
 @lru_cache(maxsize=4)
@@ -96,12 +96,12 @@ def row_table(real: Transitions, made: Transitions) -> dict[str, tuple[float, fl
     return table
 
 
-def table_1(at: World, k: int, window: str) -> dict[str, tuple[float, float]]:
+def table_1(at: PaperWorld, k: int, window: str) -> dict[str, tuple[float, float]]:
     made = drawn(at.train, f"k={k},window={window}").data.over_items(at.train.items)
     return row_table(transitions(at.train), transitions(made))
 
 
-def table_2(at: World, k: int, how: str) -> dict[str, tuple[float, float]]:
+def table_2(at: PaperWorld, k: int, how: str) -> dict[str, tuple[float, float]]:
     """DS and CVS that are not aligned: CVS with permuted items, or DS and CVS from two halves of the people."""
     moves = transitions(at.train)
     rng = np.random.default_rng(2)
@@ -117,7 +117,7 @@ def table_2(at: World, k: int, how: str) -> dict[str, tuple[float, float]]:
     return row_table(apart, transitions(made))
 
 
-def figure_3(at: World, cut: float) -> dict[str, Floats]:
+def figure_3(at: PaperWorld, cut: float) -> dict[str, Floats]:
     """The mean probability of the relevant next item for memories of 0 to 10, with full and partial knowledge."""
     known = {"full": at.data, "partial": vertical(at.data, cut).train}
     return {name: next_item_probability(transitions(rows), at.data, cut).mean(axis=0) for name, rows in known.items()}
@@ -140,7 +140,7 @@ def walked(
     return Interactions(code, made.items, names, train.items, time=order)
 
 
-def taste(at: World, made: Interactions) -> Floats:
+def taste(at: PaperWorld, made: Interactions) -> Floats:
     """The cosine in the latent space of each person and the stream that she seeded (made by `walked` without k)."""
     people = np.unique(at.train.user)
     U, S, Vt = reduced(at.train, RANK)
@@ -148,7 +148,7 @@ def taste(at: World, made: Interactions) -> Floats:
     return cosines(U[people], there[people])
 
 
-def grids(at: World, sliding: bool) -> tuple[Floats, Floats]:
+def grids(at: PaperWorld, sliding: bool) -> tuple[Floats, Floats]:
     """[m, l]: latent cosine and recall@5, for constant memories and hops from 0 to 10."""
     over = walkable(transitions(at.train))
     cosine, recall = np.zeros((11, 11)), np.zeros((11, 11))
@@ -160,7 +160,7 @@ def grids(at: World, sliding: bool) -> tuple[Floats, Floats]:
     return cosine, recall
 
 
-def similarities(at: World, made: Interactions) -> Floats:
+def similarities(at: PaperWorld, made: Interactions) -> Floats:
     """The largest cosine of each stream to any real clickstream."""
     real: sparse.csr_array = at.train.matrix(binary=True)
     rows = made.over_items(at.train.items).ordered()
@@ -169,7 +169,7 @@ def similarities(at: World, made: Interactions) -> Floats:
     return cosine
 
 
-def copied(at: World, spec: str) -> dict[str, float]:
+def copied(at: PaperWorld, spec: str) -> dict[str, float]:
     """What an attacker gains from copied beginnings: the chance of naming their person, and the AUC of membership."""
     made = drawn(at.train, spec)
     held = at.data.take_users(np.setdiff1d(np.unique(at.data.user), np.unique(at.train.user)))

@@ -18,14 +18,14 @@ from recveil.metrics.tags import WARNING
 from recveil.reproduce.claim import Claim, Verdict
 from recveil.reproduce.figures import Figures
 from recveil.reproduce.parts import Kept, Part, Progress, Step, gather, quiet
-from recveil.reproduce.pritop.experiments import FULL, LOSS_EPSILONS, Found, Size, experiments, load
+from recveil.reproduce.pritop.experiments import FULL, LOSS_EPSILONS, PritopFindings, Size, experiments, load
 
 ONE_DRAW = "One topic model and one draw of the noise; the interval is over posts."
 SUPPRESSED = 0.2  # semantic loss of suppression at 0.8, as the paper counts it
 
 
 @dataclass(frozen=True)
-class Set:
+class TagSet:
     """A data set and what the paper says of it: recall@10, loss against the original, gain over suppression, in %."""
 
     folder: str
@@ -36,8 +36,8 @@ class Set:
 
 
 SETS = (
-    Set("hetrec-movielens", "MovieLens", 0.4445, 3.62, 27.33),
-    Set("hetrec-lastfm", "Last.fm", None, 7.58, 22.43),
+    TagSet("hetrec-movielens", "MovieLens", 0.4445, 3.62, 27.33),
+    TagSet("hetrec-lastfm", "Last.fm", None, 7.58, 22.43),
 )
 
 
@@ -51,7 +51,7 @@ def reproduce(
     """All claims. `told` hears of steps done, and of how many. Figures 1 to 3 are drawn where a folder is given."""
     draw = Figures(figures)
 
-    def of(chosen: Set, step: Step) -> list[Claim]:
+    def of(chosen: TagSet, step: Step) -> list[Claim]:
         found = experiments(load(folder, chosen.folder), size, step)
         _draw(chosen, found, draw)
         about = (_figure_1, _figure_2, _figure_3, _table_1, _privacy, _beside)
@@ -61,7 +61,7 @@ def reproduce(
     return [*gather(parts, told, before), *_by_the_paper(), *_gone()]
 
 
-def _draw(chosen: Set, found: Found, draw: Figures) -> None:
+def _draw(chosen: TagSet, found: PritopFindings, draw: Figures) -> None:
     losses = {f"epsilon {e:g}": found.loss[:, column] for column, e in enumerate(LOSS_EPSILONS)}
     losses |= {"epsilon 1, topics without noise": found.loss_quiet}
     losses |= {"suppression 0.8": np.full(len(found.loss), SUPPRESSED)}
@@ -74,7 +74,7 @@ def _draw(chosen: Set, found: Found, draw: Figures) -> None:
     draw.lines(f"{chosen.where}: figure 3", {"PriTop": rises}, "epsilon", "recall@10", found.size.epsilons)
 
 
-def _figure_1(chosen: Set, found: Found) -> list[Claim]:
+def _figure_1(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     where = f"figure 1, {chosen.where}"
     over, best = found.size.loss_topics, float(found.loss.min())
     k = over[int(found.loss.min(axis=1).argmin())]
@@ -98,7 +98,7 @@ def _figure_1(chosen: Set, found: Found) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _figure_2(chosen: Set, found: Found) -> list[Claim]:
+def _figure_2(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     where, rng = f"figure 2, {chosen.where}", np.random.default_rng(0)
     original, pritop = found.recall["original"], found.by_epsilon[1.0]
     ten = float(original[:, 9].mean())
@@ -139,7 +139,7 @@ def _figure_2(chosen: Set, found: Found) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _figure_3(chosen: Set, found: Found) -> list[Claim]:
+def _figure_3(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     least, most = min(found.by_epsilon), max(found.by_epsilon)
     rise, low, high = paired_difference(
         found.by_epsilon[most][:, 9], found.by_epsilon[least][:, 9], np.random.default_rng(0)
@@ -155,7 +155,7 @@ def _figure_3(chosen: Set, found: Found) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _table_1(chosen: Set, found: Found) -> list[Claim]:
+def _table_1(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     claims = []
     for name, theirs in ((name, found.recall[name]) for name in _suppressed(found) if "0.8" in name):
         t, p, freedom = paired_t(found.by_epsilon[1.0][:, 9], theirs[:, 9])
@@ -167,7 +167,7 @@ def _table_1(chosen: Set, found: Found) -> list[Claim]:
     return claims
 
 
-def _privacy(chosen: Set, found: Found) -> list[Claim]:
+def _privacy(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     number, seen = found.alone
     low, high = clopper_pearson(seen, number)
     return [
@@ -182,7 +182,7 @@ def _privacy(chosen: Set, found: Found) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _beside(chosen: Set, found: Found) -> list[Claim]:
+def _beside(chosen: TagSet, found: PritopFindings) -> list[Claim]:
     rng = np.random.default_rng(0)
     claims = []
     for name, values in found.private.items():
@@ -225,7 +225,7 @@ def _gone() -> list[Claim]:
     return [Claim("figures 1a to 3a, Delicious", c, n, None, "not available", why=why) for c, n in numbers.items()]
 
 
-def _suppressed(found: Found) -> list[str]:
+def _suppressed(found: PritopFindings) -> list[str]:
     return [name for name in found.recall if name.startswith("suppression")]
 
 

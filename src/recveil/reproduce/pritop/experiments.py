@@ -64,7 +64,7 @@ Step = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class PritopFindings:
     """What came out on one data set. Recalls are posts x 10; losses are over topics and LOSS_EPSILONS."""
 
     size: Size
@@ -86,7 +86,7 @@ def load(folder: Path, name: str) -> Interactions:
     return distinct(read(path, duplicates="all"))
 
 
-def experiments(data: Interactions, size: Size, step: Step) -> Found:
+def experiments(data: Interactions, size: Size, step: Step) -> PritopFindings:
     """Everything on one data set. All releases of a part share one topic model."""
     train, test = leave_one_post_out(data, np.random.default_rng(0))
     recall = {"original": judge(FolkRank().fit(train), test)}
@@ -102,7 +102,7 @@ def experiments(data: Interactions, size: Size, step: Step) -> Found:
     losses = _losses(data, size, step)
     audit = _audit(_model(data, size.topics, size.sweeps))
     step()
-    return Found(size, recall, by_epsilon, *losses, *audit, _private(train, test, step))
+    return PritopFindings(size, recall, by_epsilon, *losses, *audit, _private(train, test, step))
 
 
 def _model(data: Interactions, topics: int, sweeps: int) -> Topics:

@@ -31,7 +31,7 @@ from recveil.reproduce.shuffle_nnn.tables import (
     GOODBOOKS,
     MOVIELENS,
     SPLITS,
-    Published,
+    Printed,
     beside_paper,
     by_the_paper,
     genres,
@@ -46,12 +46,12 @@ from recveil.reproduce.shuffle_nnn.tables import (
 
 
 @dataclass(frozen=True)
-class Set:
+class RatingSet:
     """A data set of the paper: mean and deviation of the data and of random ratings as printed, and hiding."""
 
     folder: str
     where: str
-    published: Published
+    published: Printed
     mean: tuple[float, float]
     deviation: tuple[float, float]
     hidden: float
@@ -62,12 +62,12 @@ class Set:
 
 THETAS = (0.2, 0.27, 0.3, 0.4, 1.0)  # at which shuffled ratings are attacked
 SETS = (
-    Set(
+    RatingSet(
         "ml-100k", "MovieLens", MOVIELENS, (3.529, 2.997), (1.1256, 1.415), 0.7,
         "Mean of 5 splits, each with a shuffle of its own; hyper-parameters and split are not published.",
         "items.parquet",
     ),
-    Set(
+    RatingSet(
         "goodbooks-10k", "GoodBook", GOODBOOKS, (3.8565, 3.858), (0.9839, 0.9837), 0.68,
         "Mean of 5 splits, each with a shuffle of its own; hyper-parameters and split are not published, and ours were "
         "tuned on MovieLens.",
@@ -87,7 +87,7 @@ def reproduce(
     return [*gather(parts, told, before), *by_the_paper()]
 
 
-def _parts(folder: Path, chosen: Set, figures: Path | None) -> list[Part]:
+def _parts(folder: Path, chosen: RatingSet, figures: Path | None) -> list[Part]:
     """The work on one data set, in pieces that can be taken up where a run was stopped."""
     movielens = chosen.published is MOVIELENS
     found = [
@@ -99,7 +99,7 @@ def _parts(folder: Path, chosen: Set, figures: Path | None) -> list[Part]:
     return [*found, Part(f"{chosen.where}, attacks", attacked, len(THETAS))] if movielens else found
 
 
-def _hiding(folder: Path, chosen: Set, figures: Path | None, step: Step) -> list[Claim]:
+def _hiding(folder: Path, chosen: RatingSet, figures: Path | None, step: Step) -> list[Claim]:
     data = ratings(folder, chosen.folder)
     hidden = hidings(data, chosen.published.theta)
     if figures is not None:
@@ -109,7 +109,7 @@ def _hiding(folder: Path, chosen: Set, figures: Path | None, step: Step) -> list
     return [*table_1(chosen, whole), *hiding_claims(chosen, data, hidden)]
 
 
-def _rating(folder: Path, chosen: Set, step: Step) -> list[Claim]:
+def _rating(folder: Path, chosen: RatingSet, step: Step) -> list[Claim]:
     data, names = ratings(folder, chosen.folder), list(chosen.published.rmse)
     real, other = (rmses(rows, names, step) for rows in ([data] * SPLITS, _masked(data, chosen)))
     claims = table_3(chosen.where, chosen.published, real, other, chosen.reading)
@@ -120,22 +120,22 @@ def _rating(folder: Path, chosen: Set, step: Step) -> list[Claim]:
     return claims
 
 
-def _ranking(folder: Path, chosen: Set, step: Step) -> list[Claim]:
+def _ranking(folder: Path, chosen: RatingSet, step: Step) -> list[Claim]:
     data = ratings(folder, chosen.folder)
     known = features(*genres(pl.read_parquet(folder / chosen.folder / chosen.genres)))
     before, after = (recalls(rows, known, step, chosen.served) for rows in ([data] * SPLITS, _masked(data, chosen)))
     return table_2(chosen.where, chosen.published, before, after, f"{chosen.reading} {_lists(chosen)}")
 
 
-def _attacked(folder: Path, chosen: Set, step: Step) -> list[Claim]:
+def _attacked(folder: Path, chosen: RatingSet, step: Step) -> list[Claim]:
     return attack_claims(ratings(folder, chosen.folder), step)
 
 
-def _masked(data: Interactions, chosen: Set) -> list[Interactions]:
+def _masked(data: Interactions, chosen: RatingSet) -> list[Interactions]:
     return masked(data, f"shuffle-nnn:theta={chosen.published.theta}", range(SPLITS))
 
 
-def _lists(chosen: Set) -> str:
+def _lists(chosen: RatingSet) -> str:
     words = "Only ratings of 4 and 5 count as liked, in training and in testing; bpr-fm knows the genres of items."
     if chosen.served:
         words += f" All people are learned from; to bound the time, lists are made for {chosen.served:,} random ones."
@@ -149,7 +149,7 @@ def ratings(folder: Path, name: str) -> Interactions:
     return read(path, duplicates="last")
 
 
-def draw(chosen: Set, hidden: Hiding, folder: Path) -> None:
+def draw(chosen: RatingSet, hidden: Hiding, folder: Path) -> None:
     """Figures 1 and 2 as .svg."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, chart in enumerate(charts(hidden, f"{chosen.where}, theta = {chosen.published.theta}"), 1):
@@ -159,7 +159,7 @@ def draw(chosen: Set, hidden: Hiding, folder: Path) -> None:
 # --- Table 1 and hiding -------------------------------------------------------------------------------------------
 
 
-def table_1(chosen: Set, data: Interactions) -> list[Claim]:
+def table_1(chosen: RatingSet, data: Interactions) -> list[Claim]:
     assert data.rating is not None
     where, values = f"Table 1, {chosen.where}", data.rating
     rng = np.random.default_rng(0)
@@ -198,7 +198,7 @@ def _shuffled(data: Interactions, theta: float, seed: int) -> Trial:
     return trial(data, made.data, id_map=made.id_map)
 
 
-def hiding_claims(chosen: Set, data: Interactions, hidden: list[Hiding]) -> list[Claim]:
+def hiding_claims(chosen: RatingSet, data: Interactions, hidden: list[Hiding]) -> list[Claim]:
     shares, most = (
         np.array([np.average(h.hidden, weights=h.ratings) for h in many])
         for many in (hidden, hidings(data, 1.0, seeds=SPLITS))

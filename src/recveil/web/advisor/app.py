@@ -16,7 +16,7 @@ from fastapi.templating import Jinja2Templates
 from recveil import __version__
 from recveil.web import messages
 from recveil.web.advisor import people_api, problems, public_api
-from recveil.web.advisor.guard import HEADERS, Guard
+from recveil.web.advisor.guard import HEADERS, StudioGuard
 from recveil.web.advisor.offline import offline_page
 from recveil.web.advisor.studio import Studio
 
@@ -46,7 +46,7 @@ def create_app(studio: Studio) -> FastAPI:
         responses=problems.documented(500),
     )
     app.state.studio = studio
-    app.add_middleware(Guard, studio=studio)
+    app.add_middleware(StudioGuard, studio=studio)
     problems.install(app, [*people_api.router.routes, *public_api.router.routes])
     problems.describe(app)
     app.add_exception_handler(Exception, _unexpected)

@@ -59,7 +59,7 @@ def _with_ours(headers: Iterable[tuple[bytes, bytes]], public: bool) -> list[tup
     return [*kept, *OURS[public], *(() if said else (UNLESS_SAID[public],))]
 
 
-class Guard:
+class StudioGuard:
     """ASGI middleware of one studio."""
 
     def __init__(self, app: ASGIApp, studio: Any) -> None:

@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Budget:
+class CounterBudget:
     """What the public counters may give away of one person's clicking one item, with all changes of her mind."""
 
     epsilon: float = 2.0
@@ -55,20 +55,20 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Blur:
+class CounterNoise:
     """What is shown of all items together: people, and the deviations of their number and of every counter."""
 
     people: int
     deviation: float
     people_deviation: float
-    budget: Budget  # of the year that runs
+    budget: CounterBudget  # of the year that runs
 
 
 def _newest(db: sa.Connection) -> Any:
     return db.execute(select(years).order_by(years.c.id.desc()).limit(1)).mappings().first()
 
 
-def _open(db: sa.Connection, budget: Budget, **begin: float) -> None:
+def _open(db: sa.Connection, budget: CounterBudget, **begin: float) -> None:
     variance, people_variance = budget.variances()
     db.execute(
         insert(years).values(
@@ -85,7 +85,7 @@ def _open(db: sa.Connection, budget: Budget, **begin: float) -> None:
     )
 
 
-def look(engine: Engine, budget: Budget) -> bool:
+def look(engine: Engine, budget: CounterBudget) -> bool:
     """Take a look where one is due: whether it was taken."""
     with engine.begin() as db:
         alone(db)
@@ -150,7 +150,7 @@ def _show(db: sa.Connection, year: Any, noise: tuple[Ints, Ints, int]) -> tuple[
     return exact, count
 
 
-def _close(db: sa.Connection, year: Any, budget: Budget, shown: tuple[list[dict[str, int]], int]) -> None:
+def _close(db: sa.Connection, year: Any, budget: CounterBudget, shown: tuple[list[dict[str, int]], int]) -> None:
     """This year's noisy totals stay for ever; its key and its exact counters go, and the next year begins at zero."""
     exact, _ = shown
     db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
@@ -197,7 +197,7 @@ def seal(db: sa.Connection) -> None:
     db.execute(ended.values(closed=now(), key=None, upto=max(last, year["upto"])))
 
 
-def blur(db: sa.Connection) -> Blur | None:
+def blur(db: sa.Connection) -> CounterNoise | None:
     """What the last look says of all items together; none before the first."""
     year = _newest(db)
     if year is None:
@@ -205,8 +205,8 @@ def blur(db: sa.Connection) -> Blur | None:
     deviation, people_deviation = (
         hypot(sqrt(year[f"closed_{name}spread"]), _deviation(year, f"{name}variance")) for name in ("", "people_")
     )
-    budget = Budget(year["epsilon"], year["delta"], year["looks"], year["changes"])
-    return Blur(max(1, year["people"]), round(deviation, 3), round(people_deviation, 3), budget)
+    budget = CounterBudget(year["epsilon"], year["delta"], year["looks"], year["changes"])
+    return CounterNoise(max(1, year["people"]), round(deviation, 3), round(people_deviation, 3), budget)
 
 
 def _deviation(year: Any, of: str) -> float:

@@ -86,7 +86,7 @@ class ClickList(Body):
     clicks: list[ListedClick]
 
 
-class Recommended(Body):
+class Suggestions(Body):
     items: list[str]
     basis: Literal["model", "neighbourhood", "popular"]
 
@@ -242,7 +242,7 @@ async def undo(request: Request, caller: Known, item: Item) -> None:
     await write(request, caller, Undo(caller.token, item, mark(caller.secret, item)))
 
 
-@router.get("/me/recommendations", response_model=Recommended, responses=mine)
+@router.get("/me/recommendations", response_model=Suggestions, responses=mine)
 async def recommendations(request: Request, caller: Known, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Any:
     """What is like what she likes, or what most people like; in closed groups, what people close to her like."""
     studio = studio_of(request)

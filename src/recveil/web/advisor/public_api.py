@@ -13,7 +13,7 @@ from recveil.web.advisor.identity import IsAdmin
 from recveil.web.advisor.loading import KEY, TITLE, valid_key, valid_text
 from recveil.web.advisor.people_api import Body, studio_of
 from recveil.web.advisor.problems import AWAY_ERRORS, Problem, documented
-from recveil.web.advisor.publication import Sheet
+from recveil.web.advisor.publication import JsonDocument
 from recveil.web.advisor.store import reading
 from recveil.web.advisor.writes import Stock
 
@@ -51,7 +51,7 @@ class Spent(Body):
     changes: int
 
 
-class Profiles(Body):
+class PublicProfiles(Body):
     people: int
     min_people: int
     counters: Literal["private", "exact"]
@@ -75,7 +75,7 @@ class ModelSpent(Body):
     refreshes: int
 
 
-class Learned(Body):
+class ModelStatus(Body):
     recommend: Literal["model", "neighbours"]
     budget: ModelSpent
     made: str | None
@@ -149,7 +149,9 @@ async def items(
     return {"total": total, "people": table.people, "min_people": table.min_people, "items": found}
 
 
-@router.get("/profiles", response_model=Profiles, responses={304: {"description": "Not changed"}, **documented(429)})
+@router.get(
+    "/profiles", response_model=PublicProfiles, responses={304: {"description": "Not changed"}, **documented(429)}
+)
 async def profiles(
     request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -169,7 +171,7 @@ async def catalogue(
     return _sent(studio_of(request).snapshot.catalogue, if_none_match, accept_encoding)
 
 
-@router.get("/model", response_model=Learned, responses={304: {"description": "Not changed"}, **documented(429)})
+@router.get("/model", response_model=ModelStatus, responses={304: {"description": "Not changed"}, **documented(429)})
 async def model(
     request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -179,7 +181,7 @@ async def model(
     return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
 
 
-def _sent(sheet: Sheet, if_none_match: str | None, accept_encoding: str | None) -> Response:
+def _sent(sheet: JsonDocument, if_none_match: str | None, accept_encoding: str | None) -> Response:
     headers = {"ETag": f'W/"{sheet.version}"', "Vary": "Accept-Encoding"}
     known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
     if "*" in known or f'"{sheet.version}"' in known:

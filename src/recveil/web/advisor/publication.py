@@ -34,7 +34,7 @@ _clicking = select(clicks.c.id).where(clicks.c.person == people.c.id).exists()  
 
 
 @dataclass(frozen=True)
-class Sheet:
+class JsonDocument:
     """A JSON document, ready to be sent."""
 
     version: str
@@ -42,10 +42,10 @@ class Sheet:
     packed: bytes  # the same, gzipped
 
 
-def sheet(document: dict[str, Any]) -> Sheet:
+def sheet(document: dict[str, Any]) -> JsonDocument:
     version = sha256(json.dumps(document).encode()).hexdigest()[:16]
     body = json.dumps({**document, "version": version}, ensure_ascii=False, separators=(",", ":")).encode()
-    return Sheet(version, body, gzip.compress(body, 6, mtime=0))
+    return JsonDocument(version, body, gzip.compress(body, 6, mtime=0))
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Snapshot:
     min_people: int
     titles: dict[str, str]  # by item key, in the order of titles
     profiles: dict[str, Profile | None]
-    table: Sheet
-    catalogue: Sheet
+    table: JsonDocument
+    catalogue: JsonDocument
 
     @cached_property
     def folded(self) -> tuple[str, list[int], dict[str, int]]:

@@ -24,8 +24,8 @@ from recveil.web.advisor.group import GroupCommit
 from recveil.web.advisor.item_model import ItemModel, ModelBudget, make_due, newest, newest_number
 from recveil.web.advisor.limits import REMEMBERED, RateLimit
 from recveil.web.advisor.metrics import Metrics
-from recveil.web.advisor.noisy_counters import Budget, look
-from recveil.web.advisor.publication import Sheet, Snapshot, blurred, publish, sheet, snapshot
+from recveil.web.advisor.noisy_counters import CounterBudget, look
+from recveil.web.advisor.publication import JsonDocument, Snapshot, blurred, publish, sheet, snapshot
 from recveil.web.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.web.advisor.sharing import EVERY, Sharing
 from recveil.web.advisor.store import DAY, apart, checkpoint, reading
@@ -46,7 +46,7 @@ class Settings:
 
     min_people: int = 5
     counters: Literal["private", "exact"] = "private"
-    budget: Budget = field(default_factory=Budget)
+    budget: CounterBudget = field(default_factory=CounterBudget)
     recommend: Literal["model", "neighbours"] = "model"
     models: ModelBudget = field(default_factory=ModelBudget)
     publish_every: float = 60.0  # seconds
@@ -66,7 +66,7 @@ class Studio:
     items: ItemModel | None = None
     items_number: int = 0  # of that model, in the database
     sharing: Sharing | None = None  # with other workers
-    model_sheet: Sheet = field(init=False)
+    model_sheet: JsonDocument = field(init=False)
     learned: bool = False  # once at least
     when_learned: Callable[[], None] = lambda: None
     stale: bool = True  # clicks have arrived since the model was fitted

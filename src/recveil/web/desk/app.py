@@ -19,7 +19,7 @@ from fastapi.templating import Jinja2Templates
 from recveil import __version__
 from recveil.desk.project.standing import STEPS
 from recveil.web.desk import api, problems
-from recveil.web.desk.guard import Guard, Keys
+from recveil.web.desk.guard import DeskGuard, Keys
 from recveil.web.desk.office import Office, package_folder
 from recveil.web.messages import FILES, LANGUAGES, chosen, speaker
 
@@ -59,7 +59,7 @@ def create_app(office: Office, keys: Keys) -> FastAPI:
         lifespan=lifespan, telemetry=NO_TELEMETRY,
     )  # fmt: skip
     app.state.office = office
-    app.add_middleware(Guard, keys=keys)
+    app.add_middleware(DeskGuard, keys=keys)
     problems.install(app)
     app.include_router(api.router)
     app.mount("/static/messages", StaticFiles(directory=FILES), name="messages")

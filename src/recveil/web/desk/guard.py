@@ -61,7 +61,7 @@ class Keys:
         return found is not None and compare_digest(found.value.encode(), self.secret.encode())
 
 
-class Guard:
+class DeskGuard:
     """ASGI middleware of a desk."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
