@@ -28,8 +28,9 @@ except ImportError:
     sys.exit(0)
 
 from dp_sgd import steps
+from next_item import alone
 
-from recveil.recommenders.networks import Attention, NetworkSettings, batches, padded
+networks = alone("networks")
 
 Ints = NDArray[np.int64]
 CHUNK = 512  # gradients of so many people at a time
@@ -55,15 +56,17 @@ class Recipe:
     people: int = 0
     noise: float = 0.0
 
-    def settings(self) -> NetworkSettings:
+    def settings(self) -> Any:
         dropout = 0.0 if self.epsilon else self.dropout
-        return NetworkSettings("attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch)
+        return networks.NetworkSettings(
+            "attention", self.length + 1, self.width, self.blocks, dropout, self.rate, self.batch
+        )
 
 
 def framed(starts: Ints, item: Ints, items: int, length: int) -> Ints:
     """Rows: the mark `items`, up to `length` items from the stream's beginning, the mark again; then padding."""
     ends = np.minimum(starts[1:], starts[:-1] + length)
-    rows, sizes = padded(item, starts[:-1], ends, length, items + 1)
+    rows, sizes = networks.padded(item, starts[:-1], ends, length, items + 1)
     whole = np.full((len(rows), rows.shape[1] + 2), items + 1, dtype=np.int64)
     whole[:, 0], whole[:, 1:-1] = items, rows
     whole[np.arange(len(rows)), sizes + 1] = items
@@ -82,7 +85,7 @@ def trained(starts: Ints, item: Ints, items: int, recipe: Recipe, seed: int, dev
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     pad = items + 1
-    net: Any = Attention(pad, recipe.settings()).to(device)
+    net: Any = networks.Attention(pad, recipe.settings()).to(device)
     adam = torch.optim.Adam(net.parameters(), lr=recipe.rate)
     rows = framed(starts, item, items, recipe.length)
     if recipe.epsilon:
@@ -91,7 +94,7 @@ def trained(starts: Ints, item: Ints, items: int, recipe: Recipe, seed: int, dev
     net.train()
     sizes = (rows != pad).sum(1)
     for _ in range(recipe.epochs):
-        for batch in batches(np.arange(len(rows)), sizes, recipe.batch, rng):
+        for batch in networks.batches(np.arange(len(rows)), sizes, recipe.batch, rng):
             read = torch.from_numpy(rows[batch][:, : sizes[batch].max()]).to(device)
             adam.zero_grad()
             loss_of(net(read[:, :-1]), net.item.weight, read[:, 1:], pad).backward()

@@ -1,0 +1,108 @@
+"""What SASRec, a judge of order, learns from each rival of rivals.py on Yahoo, on the same 4 splits.
+
+    python benchmarks/rival_sequences.py export FOLDER       tasks for transformers, releases of the others, questions
+    python benchmarks/transformer.py FOLDER [PART OF PARTS]  on a machine with a GPU: trains and draws
+    python benchmarks/rival_sequences.py judge FOLDER FILE [PART OF PARTS]   there too; torch and numpy alone
+    python benchmarks/rival_sequences.py show FILE ...       the table
+
+Transformers have the settings that rivals.py found the best for them. Questions are those of the metric `next-item`: up
+to five new items of each held-out person from the middle of her stream on. Intervals are Student's over splits.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from next_item import alone
+from numpy.typing import NDArray
+
+N = 10
+EPSILONS = (1.0, 4.0)
+REAL = "real data"
+
+
+def export(folder: Path) -> None:
+    from rival_makers import others
+    from rivals import DELTA, PLAIN, PRIVATE, budgeted, splits, task
+
+    from recveil.metrics.next_item import asked_of
+
+    for part in ("asked", "drawn"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    for number, split, _ in splits("yahoo"):
+        rows = split.train
+        task(folder / f"yahoo.{number}.plain.npz", rows, np.unique(rows.item), PLAIN["yahoo"][1:2], None)
+        for epsilon in EPSILONS:
+            kept, recipes = budgeted(rows, epsilon, PRIVATE["yahoo"][2:])
+            task(folder / f"yahoo.{number}.dp-sgd-{epsilon:g}.npz", rows, kept, recipes, None)
+        streams, person = asked_of(split.query, split.result)
+        whole = {"item": streams.item, "begin": streams.begin, "asked": streams.asked, "person": person}
+        np.savez(folder / "asked" / f"yahoo.{number}.npz", items=rows.n_items, **whole)
+        for rival, make in others("yahoo", EPSILONS, DELTA).items():
+            made = make(rows, number + 1)
+            if made.time is not None:
+                sizes = np.bincount((known := made.ordered()).user)
+                path = folder / "drawn" / f"yahoo.{number}.{rival}.npz"
+                np.savez(path, sizes=sizes.astype(np.int16), item=known.item.astype(np.uint16))
+
+
+def judge(folder: Path, file: Path, part: int, parts: int) -> None:
+    networks = alone("networks")
+
+    with file.open("a", encoding="utf-8") as out:
+        for path in sorted((folder / "drawn").glob("*.npz"))[part::parts]:
+            name, number, rival = path.stem.split(".", 2)
+            made, asked = np.load(path), np.load(folder / "asked" / f"{name}.{number}.npz")
+            items, item = int(asked["items"]), made["item"].astype(np.int64)
+            task = folder / f"{path.stem.rpartition('.')[0]}.npz"
+            if task.exists():  # of a transformer, over the items that it saw
+                item = np.load(task)["kept"].astype(np.int64)[item]
+            starts = np.append(0, np.cumsum(made["sizes"].astype(np.int64)))
+            trained = networks.learn(starts, item, items, networks.NetworkSettings("attention"), 0)
+            found = {"sasrec": reached(asked, trained.scores(asked["item"], asked["begin"], asked["asked"]))}
+            if rival == REAL:
+                often = np.bincount(item, minlength=items).astype(np.float32)
+                found["most popular"] = reached(asked, np.broadcast_to(often, (len(asked["asked"]), items)))
+            for referee, (hits, ndcg) in found.items():
+                line = {"rival": rival, "split": number, "referee": referee, "HR@10": hits, "NDCG@10": ndcg}
+                print(json.dumps(line | {"rounds": trained.rounds}), file=out, flush=True)
+
+
+def reached(asked: Any, scores: NDArray[np.float32]) -> tuple[float, float]:
+    """HR@10 and NDCG@10, the means over people, among items that are new to them."""
+    rank = np.empty(len(scores))
+    for k, (begin, place) in enumerate(zip(asked["begin"], asked["asked"], strict=True)):
+        row, mine = scores[k].copy(), asked["item"][place]
+        row[asked["item"][begin:place]] = -np.inf
+        rank[k] = 1 + np.count_nonzero(row > row[mine]) + np.count_nonzero(row[:mine] == row[mine])
+    who = np.unique(asked["person"], return_inverse=True)[1]
+    gain = np.where(rank <= N, 1 / np.log2(np.maximum(rank, 1) + 1), 0.0)
+    each = np.bincount(who)
+    return float(np.mean(np.bincount(who, rank <= N) / each)), float(np.mean(np.bincount(who, gain) / each))
+
+
+def show(files: list[Path]) -> None:
+    from rivals import cell
+
+    rows = defaultdict(list)
+    for line in (json.loads(text) for file in files for text in file.read_text().splitlines()):
+        rows[line["rival"] if line["referee"] == "sasrec" else line["referee"]].append(line)
+    print("| trained on | HR@10 | NDCG@10 |\n|---|---|---|")
+    for rival, lines in sorted(rows.items(), key=lambda row: -np.mean([line["NDCG@10"] for line in row[1]])):
+        cells = (cell([line[metric] for line in lines]) for metric in ("HR@10", "NDCG@10"))
+        print(f"| {rival} ({len(lines)}) | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__" and len(sys.argv) > 2:
+    step, where, *rest = sys.argv[1:]
+    if step == "export":
+        export(Path(where))
+    elif step == "judge":
+        judge(Path(where), Path(rest[0]), *(int(n) for n in rest[1:3] or (0, 1)))
+    else:
+        show([Path(name) for name in (where, *rest)])
