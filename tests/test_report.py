@@ -92,6 +92,8 @@ def test_a_promise_that_means_little_is_never_named() -> None:
     assert named(worse) == {}
     assert headline(worse) == "None of these releases both hides people and teaches a recommender."
     assert ">best with a promise<" not in html(worse) and ">best with a promise<" in html(report)
+    for page in (lambda of: "\n".join(text(of)), html):
+        assert "roved, means little" in page(worse) and "roved, means little" not in page(report)
 
 
 def test_what_was_lost_is_part_of_the_verdict() -> None:

@@ -14,7 +14,7 @@ from recveil.report.ratings import order_sentence, skill_sentence
 from recveil.report.sheets import SHEETS, describe, interval, number, sheet
 from recveil.report.table import ERROR, METRIC, Entry, Report, short
 from recveil.report.verdict import closest, headline, named, rating_sentence, sentence
-from recveil.report.words import STATUS, counted, percent, privacy, promise_sentence, utility
+from recveil.report.words import counted, percent, privacy, promise_sentence, standing, utility
 
 CONTENTS = (
     ("frontier", "Privacy and use"), ("releases", "Releases"), ("curve", "Linkage"), ("ranks", "Algorithms"),
@@ -57,7 +57,7 @@ def html(report: Report) -> str:
         rating=partial(_ratings, report),
         sizes=partial(_sizes, report),
         badge_of=lambda entry: next((badge for badge, e in shown.items() if e is entry), ""),
-        status=lambda entry: STATUS[entry.guarantee.status],
+        status=lambda entry: standing(entry.guarantee),
         promise=lambda entry: promise_sentence(entry.guarantee),
         privacy=privacy,
         utility=utility,

@@ -6,7 +6,7 @@ import textwrap
 
 from recveil.report.table import Report
 from recveil.report.verdict import headline, sentence
-from recveil.report.words import STATUS, privacy, utility, with_interval
+from recveil.report.words import privacy, standing, utility, with_interval
 
 
 def text(report: Report, width: int = 100) -> list[str]:
@@ -26,7 +26,7 @@ def text(report: Report, width: int = 100) -> list[str]:
                 f"{found.control:.1%}" if found and found.control is not None else "",
                 with_interval(lift) if lift else utility(None),
                 *[with_interval(order) if order else ""] * ordered,
-                STATUS[e.guarantee.status],
+                standing(e.guarantee),
             )
         )
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -17,6 +17,12 @@ STATUS = {
 }
 
 
+def standing(promise: Guarantee) -> str:
+    """How a promise stands, in a word or two for a table."""
+    word = STATUS[promise.status]
+    return f"{word}, means little" if promise.little and promise.epsilon is not None else word
+
+
 def percent(value: float) -> str:
     """As many digits as the size deserves: 66%, 3.2%, 0.1%."""
     shown = 100 * value
