@@ -140,7 +140,9 @@ def test_the_guarantee_is_the_one_of_randomised_response() -> None:
     assert (promise.status, promise.unit) == ("proved", "bit")
     assert promise.epsilon == pytest.approx(math.log(9), abs=1e-8)
     assert promise.epsilon is not None and promise.epsilon >= math.log((2**32 - flips(0.9)) / flips(0.9))
-    assert f"{promise.epsilon * data.n_items:,.0f}" in promise.sentence
+    assert f"{promise.epsilon * data.n_items:,.0f}, which promises nothing" in promise.sentence
+    one = Mask(0.9).guarantee(Public(data.kind, data.unit, data.items[:1], None, True))
+    assert "her whole profile over 1 item only with 2.2" in one.sentence and "promises nothing" not in one.sentence
     assert bit_epsilon(0.943) == pytest.approx(2.806, abs=1e-3)
 
 

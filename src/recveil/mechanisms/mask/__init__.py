@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
-from recveil.guarantee import NEIGHBOURS, Guarantee, nothing, strength
+from recveil.guarantee import MOST_EPSILON, NEIGHBOURS, Guarantee, nothing, strength
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.mask.choose_p import best_p
 from recveil.randomness import Source, source
@@ -69,9 +69,11 @@ class Mask(Masking):
         if isinstance(self.p, str):
             return nothing("p is chosen on the data at the moment of release; the release names it and what it means.")
         epsilon = bit_epsilon(self.p)
+        items, total = len(public.items), epsilon * len(public.items)
         whole = (
-            f"whether a person has a given item is protected ({strength(epsilon)}); her whole profile over "
-            f"{len(public.items):,} items only with {epsilon * len(public.items):,.0f}, which promises nothing"
+            f"whether a person has a given item is protected ({strength(epsilon)}); her whole profile over {items:,} "
+            f"item{'s' * (items != 1)} only with "
+            + (f"{total:,.0f}, which promises nothing" if total > MOST_EPSILON else f"{total:.3g}")
         )
         little = f"p = {self.p:g} leaves nearly every bit as it was" if self.p > MOST_P else None
         if self.tuned:
