@@ -31,6 +31,17 @@ CUT = """() => [...document.querySelectorAll('table')].filter(e => e.checkVisibi
     return [...table.querySelectorAll('th, td')].filter(cell => cell.getBoundingClientRect().right > right + 1
       || cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.textContent);
   })"""
+PARTED = """() => {
+    const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), found = [];
+    for (let text = walk.nextNode(); text; text = walk.nextNode())
+      for (const name of text.data.matchAll(/dp-streams|random-ratings|shuffle-nnn|1e-0\\d/g)) {
+        const range = document.createRange();
+        range.setStart(text, name.index);
+        range.setEnd(text, name.index + name[0].length);
+        if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) found.push(name[0]);
+      }
+    return found;
+  }"""
 A4 = 688  # pixels between the margins of a page on paper
 
 
@@ -101,6 +112,14 @@ def test_the_verdict_is_what_one_sees_first(seen: Seen) -> None:
     box = seen.page.locator("h1").bounding_box()
     assert box["y"] < 250
     assert "Best with a promise: dp-streams" in seen.page.locator("h1").inner_text()
+
+
+@pytest.mark.parametrize("width", range(300, 460, 20))
+def test_no_name_is_parted_at_its_hyphen(browser: Any, file: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(file.as_uri())
+    assert page.evaluate(PARTED) == []
+    page.close()
 
 
 def test_no_label_is_clipped(seen: Seen) -> None:

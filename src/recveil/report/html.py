@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -33,8 +34,9 @@ def html(report: Report) -> str:
     }
     sections = {"frontier": drawn["frontier"], "curve": drawn["curve"], "ranks": drawn["slopes"]}
     filters: dict[str, Any] = {
-        "short": _short, "parameters": _parameters, "breakable": _breakable, "percent": percent, "interval": interval,
-        "number": number, "control": lambda m: describe(m, m.control), "share": _share, "count_of": counted,
+        "short": _short, "parameters": _parameters, "breakable": _breakable, "names_whole": _names_whole,
+        "percent": percent, "interval": interval, "number": number, "share": _share, "count_of": counted,
+        "control": lambda m: describe(m, m.control),
         "things": lambda kind: "clicks" if kind == "sessions" else kind,
     }  # fmt: skip
     page = render(
@@ -78,10 +80,15 @@ def _breakable(spec: str) -> Any:
     """A name that may break behind a comma, a colon or an equals sign, never inside a word."""
     from markupsafe import escape
 
-    text = str(escape(spec))
-    for sign in (",", ":", "="):
-        text = text.replace(sign, f"{sign}<wbr>")
-    return markup(text)
+    pieces = re.findall(r"[^,:=]*[,:=]?", spec)
+    return markup("<wbr>".join(f'<span class="whole">{escape(piece)}</span>' for piece in pieces if piece))
+
+
+def _names_whole(text: str) -> Any:
+    """Plain text in which names such as dp-streams are not parted at their hyphens."""
+    from markupsafe import escape
+
+    return markup(" ".join(str(_breakable(word) if "-" in word else escape(word)) for word in text.split(" ")))
 
 
 def _ratings(report: Report, entry: Entry) -> str:
