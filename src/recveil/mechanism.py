@@ -107,6 +107,14 @@ class Mechanism(ABC):
         """Itself with the parameters that the types of columns declare; no row is looked at."""
         return self
 
+    def invented_rows(self, data: Interactions) -> int:
+        """About how many rows of its release stand for nothing in the data: those who judge it work on them, too."""
+        return 0
+
+    def choosing_seconds(self, data: Interactions) -> float:
+        """About how long it takes to choose parameters on the data by itself."""
+        return 0.0
+
     def check_fit(self, data: Interactions) -> None:
         """Raise a clear error where the data lack what the mechanism needs."""
         for column in self.needs:

@@ -8,7 +8,7 @@ from typing import Any
 
 from recveil.data import Interactions
 from recveil.desk.design import Design
-from recveil.mechanisms.mask import Mask
+from recveil.mechanism import Mechanism
 from recveil.recommenders.ease import EASE
 
 # Seconds on two cores for a thousand rows of one release, measured on MovieLens 100K. The first measure that asks the
@@ -18,8 +18,7 @@ OTHER = 0.01
 START = 10.0  # libraries, and kernels that are compiled once
 BASE_MEGABYTES = 500  # the program and its libraries
 QUICK = 0.3
-MOST_ROWS = 1_000_000  # of those that mask invents: more cost little more, as the steps of BPR have a limit
-CHOICE = 60.0  # seconds, rounded up, that mask's choice of p takes on several thousand people and items
+MOST_ROWS = 1_000_000  # of those that are invented: more cost little more, as the steps of BPR have a limit
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,11 @@ class Estimate:
 def estimate(data: Interactions, candidates: Sequence[Any], names: Collection[str], design: Design) -> Estimate:
     """For these candidates and measures, with an empty cache. The real data are judged once, beside each."""
     rate = sum(SECONDS.get(name, OTHER) for name in names) * (QUICK if design.quick else 1.0) / 1000
-    rows = [len(data) + _invented(data, one) for one in candidates]
-    judged = len(data) + sum(len(data) + min(MOST_ROWS, n - len(data)) for n in rows)
+    ours = [one for one in candidates if isinstance(one, Mechanism)]
+    invented = [one.invented_rows(data) for one in ours]
+    judged = len(data) * (1 + len(candidates)) + sum(min(MOST_ROWS, n) for n in invented)
     splits = design.splits if "agreement" in names else 1
-    small = min(1.0, data.n_users / 8000) * min(1.0, data.n_items / 4000) ** 2
-    choices = CHOICE * small * sum(isinstance(one, Mask) and one.p == "auto" for one in candidates)
+    choices = sum(one.choosing_seconds(data) for one in ours)
     dense = 3 * 8 * min(data.n_items, EASE.items) ** 2  # EASE inverts items x items
-    memory = BASE_MEGABYTES + (dense + 80 * (2 * len(data) + max(rows, default=0))) / 1e6
+    memory = BASE_MEGABYTES + (dense + 80 * (3 * len(data) + max(invented, default=0))) / 1e6
     return Estimate(START + splits * (rate * judged + choices), memory)
-
-
-def _invented(data: Interactions, candidate: Any) -> int:
-    """Rows of a release that stand for nothing in the data: flipped bits, as most of those of mask are."""
-    if not isinstance(candidate, Mask):
-        return 0
-    flipped = 0.01 if isinstance(candidate.p, str) else 1 - candidate.p
-    return int(data.n_users * data.n_items * flipped)

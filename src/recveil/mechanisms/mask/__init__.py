@@ -116,6 +116,15 @@ class Mask(Masking):
             return self.p
         return best_p(counts.data, source)
 
+    def invented_rows(self, data: Interactions) -> int:
+        """Flipped bits; p, where it is chosen, flips about one in a hundred."""
+        flipped = 0.01 if isinstance(self.p, str) else 1 - self.p
+        return int(data.n_users * data.n_items * flipped)
+
+    def choosing_seconds(self, data: Interactions) -> float:
+        """A minute, rounded up, for several thousand people and items; more are drawn from."""
+        return 60.0 * min(1.0, data.n_users / 8000) * min(1.0, data.n_items / 4000) ** 2 * (self.p == "auto")
+
     def settled(self, plan: float) -> Mask:
         return replace(self, p=plan, tuned=True) if self.p == "auto" else self
 
