@@ -3,8 +3,6 @@
 Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did not hold.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Annotated, NoReturn

@@ -1,7 +1,5 @@
 """recveil assess DATA: how exposed are these people, and which mechanisms fit?"""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

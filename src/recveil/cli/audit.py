@@ -1,7 +1,5 @@
 """recveil audit SPEC: an empirical lower bound on epsilon against the claim."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

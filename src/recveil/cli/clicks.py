@@ -1,7 +1,5 @@
 """recveil clicks DATA: what each click gave its person, and what it gave away."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

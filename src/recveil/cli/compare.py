@@ -1,7 +1,5 @@
 """recveil compare DATA --with SPEC --with SPEC ... -o report.html: the same people, protected in several ways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """recveil export BUNDLE --to huggingface -o DIR: a bundle as other tools open it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

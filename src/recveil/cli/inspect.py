@@ -1,7 +1,5 @@
 """recveil inspect DATA: what is this file, what is taken for what, and what to type next."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

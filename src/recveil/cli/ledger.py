@@ -1,7 +1,5 @@
 """recveil ledger: what the releases about one population have spent, and how much they may."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

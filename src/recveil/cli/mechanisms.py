@@ -1,7 +1,5 @@
 """recveil mechanisms [NAME]: the catalogue, from the classes."""
 
-from __future__ import annotations
-
 from textwrap import wrap
 from typing import Annotated, Any
 

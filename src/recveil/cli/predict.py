@@ -1,7 +1,5 @@
 """recveil predict BUNDLE HISTORY: ratings straight from the tables of a bundle, told by a person's own history."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

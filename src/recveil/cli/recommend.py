@@ -1,7 +1,5 @@
 """recveil recommend DATA --with SPEC --top N: lists for every user, learned from what the mechanism lets out."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

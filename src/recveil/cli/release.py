@@ -1,7 +1,5 @@
 """recveil release DATA --with SPEC -o DIR: make a bundle."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

@@ -1,7 +1,5 @@
 """recveil run desk.toml: what the desk's pages do, from the file that holds its choices."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """recveil store: the click advisor's database copied, brought back and checked."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

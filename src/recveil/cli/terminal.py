@@ -1,7 +1,5 @@
 """Progress shown to a person: notes on standard error, and a bar where standard error is a terminal."""
 
-from __future__ import annotations
-
 import sys
 from time import monotonic
 from typing import Any

@@ -1,7 +1,5 @@
 """recveil tune DATA --with NAME: the parameters that suit these data."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

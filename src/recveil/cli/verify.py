@@ -1,7 +1,5 @@
 """recveil verify DIR: do data and manifest belong together, and who says so?"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
