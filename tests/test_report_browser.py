@@ -119,6 +119,8 @@ def test_no_name_is_parted_at_its_hyphen(browser: Any, file: Path, width: int) -
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(file.as_uri())
     assert page.evaluate(PARTED) == []
+    inline = "[...document.querySelectorAll('.whole')].every(e => getComputedStyle(e).display === 'inline')"
+    assert page.evaluate(inline)  # pieces of a name stand beside each other, not below
     page.close()
 
 
