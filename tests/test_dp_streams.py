@@ -234,7 +234,9 @@ def test_of_very_many_items_the_rare_moves_are_put_in_order_too(monkeypatch: pyt
     moves = np.full((m, m), 0.3)
     moves[np.arange(m), (np.arange(m) + 1) % m] = 4.0  # a round, whose moves are rare beside all others together
     np.fill_diagonal(moves, 0.0)
-    tables = steps.Tables(np.arange(m), np.ones(m), np.ones((m, m)), np.ones(1), moves, 0.1, 0.01, np.array([2]), 0.2)
+    tables = steps.StreamTables(
+        np.arange(m), np.ones(m), np.ones((m, m)), np.ones(1), moves, 0.1, 0.01, np.array([2]), 0.2
+    )
     followed = []
     for many in (m, m - 1):
         monkeypatch.setattr(steps, "MANY", many)
