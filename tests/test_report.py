@@ -84,6 +84,11 @@ def test_the_best_with_a_promise_and_the_best_without_stand_side_by_side() -> No
     assert says.endswith("and nothing bounds an attack that was not tried.")
 
 
+@pytest.mark.parametrize("width", range(30, 100, 7))
+def test_the_terminal_parts_no_name_at_its_hyphen(width: int) -> None:
+    assert not [line for line in text(invented(), width) if line.endswith(("dp-", "random-", "shuffle-"))]
+
+
 def test_a_promise_that_means_little_is_never_named() -> None:
     report = invented()
     private = entry(report, "dp-streams")

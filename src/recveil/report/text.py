@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
+from functools import partial
+from textwrap import wrap
 
 from recveil.report.table import Report
 from recveil.report.verdict import headline, sentence
@@ -11,7 +12,8 @@ from recveil.report.words import privacy, standing, utility, with_interval
 
 def text(report: Report, width: int = 100) -> list[str]:
     """Verdict, a table of the two headline numbers, and a sentence for each mechanism."""
-    lines = [*textwrap.wrap(headline(report), width), ""]
+    filled = partial(wrap, width=width, break_on_hyphens=False)  # dp-streams is one name
+    lines = [*filled(headline(report)), ""]
     ordered = any(report.sequence_lift(e) for e in report.entries)
     rows = [
         ("", "mechanism", "attacker finds", "strangers", "recommender keeps", *["of the order"] * ordered, "promise")
@@ -33,7 +35,7 @@ def text(report: Report, width: int = 100) -> list[str]:
     shown = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:], ""]
     for e in report.entries:
-        lines += textwrap.wrap(f"{report.key(e)}  {sentence(report, e)}", width, subsequent_indent="   ")
+        lines += filled(f"{report.key(e)}  {sentence(report, e)}", subsequent_indent="   ")
     if report.left_out:
-        lines += ["", *(line for why in report.left_out for line in textwrap.wrap(f"Not measured: {why}", width))]
+        lines += ["", *(line for why in report.left_out for line in filled(f"Not measured: {why}"))]
     return lines
