@@ -16,12 +16,12 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 import recveil
+from recveil.advisor.item_model import ItemModel, learn
+from recveil.advisor.recommending import NEIGHBOURS, RANK
 from recveil.clicks.profiles import clicks
 from recveil.data import from_ids
 from recveil.dp.budget import epsilon_of, rho_of
 from recveil.mechanisms.dp_streams import DpStreams
-from recveil.web.advisor.item_model import ItemModel, learn
-from recveil.web.advisor.recommending import NEIGHBOURS, RANK
 
 N, DELTA = 10, 1e-6
 

@@ -1,7 +1,7 @@
 """How often noise in the advisor's public counters turns a zone, and how often that is told.
 
 python benchmarks/advisor_zones.py sample:films
-python benchmarks/advisor_zones.py RATINGS [LIKE]
+python benchmarks/advisor_zones.py RATINGS [LIKE [YEARS]]
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from recveil.clicks.profiles import clicks
 DRAWINGS = 10
 
 
-def main(data: str, like: float | None) -> None:
+def main(data: str, like: float | None, years: int) -> None:
     log = clicks(recveil.read(data).compact(), like)
-    found = 100 * np.array([drawn(log, 100 * seed) for seed in range(DRAWINGS)])
+    found = 100 * np.array([drawn(log, 100 * seed, years=years) for seed in range(DRAWINGS)])
     names = ("shown in a wrong zone", "told without near the border", "of these wrong")
-    print(f"{data}: {log.users:,} people, {len(log.data.items):,} items, the end of a year, {DRAWINGS} drawings")
+    print(f"{data}: {log.users:,} people, {len(log.data.items):,} items, the end of year {years}, {DRAWINGS} drawings")
     for name, column in zip(names, found.T, strict=True):
         print(f"  {name:<30} {column.mean():5.1f}%  (drawings {column.min():.1f} to {column.max():.1f})")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "sample:films", float(sys.argv[2]) if len(sys.argv) > 2 else None)
+    data, like, years = (*sys.argv[1:], *("sample:films", "", "1")[len(sys.argv) - 1 :])
+    main(data, float(like) if like else None, int(years))

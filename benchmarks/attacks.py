@@ -11,9 +11,9 @@ import polars as pl
 from places import FOLDER
 from scipy import sparse
 
-from recveil.attacks.knowledge import learn
-from recveil.attacks.linkage import linkage
 from recveil.data import Interactions, from_ids
+from recveil.evaluation.attacks.knowledge import learn
+from recveil.evaluation.attacks.linkage import linkage
 from recveil.kernels.record_search import index, nearest, reaches
 from recveil.measurement import Trial
 from recveil.views.records import Records, records

@@ -13,12 +13,12 @@ from time import perf_counter, process_time
 
 from places import needed
 
-from recveil.desk.advice import fitting
-from recveil.desk.cache import Cache
-from recveil.desk.candidates import candidates
-from recveil.desk.compare import compare
-from recveil.desk.design import Design, measures
-from recveil.desk.estimate import estimate
+from recveil.evaluation.advice import fitting
+from recveil.evaluation.cache import Cache
+from recveil.evaluation.candidates import candidates
+from recveil.evaluation.compare import compare
+from recveil.evaluation.design import Design, measures
+from recveil.evaluation.estimate import estimate
 from recveil.formats import read
 from recveil.report.html import html
 

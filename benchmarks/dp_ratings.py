@@ -29,19 +29,20 @@ from places import FOLDER
 from scipy import sparse, stats
 
 from recveil.data import Interactions, from_ids
-from recveil.desk.catalogue import Catalogue
-from recveil.desk.features import indicators
-from recveil.desk.release import release
 from recveil.errors import RecveilError
+from recveil.evaluation.metrics.in_house import inside, tau
+from recveil.evaluation.metrics.skill import folded
+from recveil.evaluation.recommenders.ease import EASE
+from recveil.evaluation.recommenders.likeness import ItemLikeness
+from recveil.evaluation.recommenders.plain_raters import EIGHT, Biases, Factors
+from recveil.evaluation.recommenders.rater import feasible
+from recveil.formats.item_file import public_items
+from recveil.items import PublicItems
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings.predicting import from_frames
 from recveil.mechanisms.spec import parse
-from recveil.metrics.in_house import inside, tau
-from recveil.metrics.skill import folded
-from recveil.recommenders.ease import EASE
-from recveil.recommenders.likeness import ItemLikeness
-from recveil.recommenders.plain_raters import EIGHT, Biases, Factors
-from recveil.recommenders.rater import feasible
+from recveil.releases.catalogue import Catalogue
+from recveil.releases.release import release
 
 DATA = FOLDER
 SCALES = {"jester": "-10..10/0.5"}
@@ -66,13 +67,13 @@ def load(name: str) -> Interactions:
     return data
 
 
-def features(name: str) -> pl.DataFrame:
+def features(name: str) -> PublicItems:
     """Genres and years, as public features."""
     frame = pl.read_parquet(DATA / name / "items.parquet")
     if "year" not in frame.columns:
         frame = frame.with_columns(year=pl.col("title").str.extract(r"\((\d{4})\)").cast(pl.Int64))
     words = pl.col("genres").str.replace_all(" " if name == "ml-100k" else "|", "|", literal=True)
-    return indicators(frame.select("item", "year", words), name)
+    return public_items(frame.select("item", "year", words), name)
 
 
 def split(data: Interactions, number: int) -> tuple[Interactions, Interactions, Interactions]:

@@ -13,7 +13,6 @@ import polars as pl
 from places import needed
 
 from recveil.data import Interactions, from_ids
-from recveil.desk.release import publish, release
 from recveil.dp.noise import draw, gaussian
 from recveil.kernels.baskets import swap_items, walk
 from recveil.mechanism import Public
@@ -27,6 +26,8 @@ from recveil.mechanisms.dp_streams.drawing import (
     pair_counts,
 )
 from recveil.randomness import entropy
+from recveil.releases.catalogue import Catalogue
+from recveil.releases.release import publish, release
 
 DATA = needed("yahoo-music-mbrw", "diginetica")
 
@@ -40,7 +41,7 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 
 def parts(data: Interactions, mechanism: DpStreams) -> tuple[Any, ...]:
     public = Public(data.kind, data.unit, data.items, None, True)
-    timed("release, whole", lambda: release(data, mechanism, catalogue=data.items))
+    timed("release, whole", lambda: release(data, mechanism, catalogue=Catalogue(data.items, is_public=True)))
     published = timed("of it count and noise", lambda: publish(data, mechanism, public, entropy()))
     tables = mechanism.tables(published.rounds, public)
     cells = sum(len(t) for r in published.rounds for t in r.values())

@@ -28,20 +28,21 @@ import polars as pl
 from places import FOLDER
 from scipy import sparse, stats
 
-from recveil.attacks.membership import membership
 from recveil.data import Floats, Interactions, from_ids
-from recveil.desk.release import publish, release
+from recveil.evaluation.attacks.membership import membership
+from recveil.evaluation.metrics.ranking import evaluate, relevant
+from recveil.evaluation.recommenders.ease import EASE
+from recveil.evaluation.recommenders.neighbours import ItemKNN, UserKNN
+from recveil.evaluation.recommenders.popular import MostPopular
+from recveil.evaluation.recommenders.ranker import Model
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import Trial
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DpStreams
-from recveil.mechanisms.dp_streams.drawing import draw_streams, similarity
-from recveil.metrics.ranking import evaluate, relevant
+from recveil.mechanisms.dp_streams.drawing import draw_streams
+from recveil.mechanisms.dp_streams.lists import similarity
 from recveil.randomness import seeded
-from recveil.recommenders.ease import EASE
-from recveil.recommenders.neighbours import ItemKNN, UserKNN
-from recveil.recommenders.popular import MostPopular
-from recveil.recommenders.ranker import Model
+from recveil.releases.release import publish, release
 from recveil.splits import QuerySplit, before_and_after, horizontal
 from recveil.views.transitions import transitions
 

@@ -18,14 +18,14 @@ import polars as pl
 from places import needed
 
 from recveil.data import Interactions, from_ids
-from recveil.desk.assess import contributions
-from recveil.desk.release import draw, publish, release
+from recveil.evaluation.assess import contributions
+from recveil.evaluation.metrics.tags import judge
+from recveil.evaluation.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
 from recveil.intervals import bootstrap_mean
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_tags import DpTags
-from recveil.metrics.tags import judge
 from recveil.randomness import entropy, seeded
-from recveil.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
+from recveil.releases.release import draw, publish, release
 from recveil.splits import leave_one_post_out
 from recveil.views.triples import TripleTables, distinct, tables
 

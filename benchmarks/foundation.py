@@ -21,7 +21,7 @@ ROWS = 1_000_000
 
 IMPORTS = """
 import numba, polars, pyarrow.parquet, scipy.sparse
-import recveil.cli, recveil.desk.publish, recveil.mechanisms, recveil.splits
+import recveil.cli, recveil.actions.publish, recveil.mechanisms, recveil.splits
 """
 
 

@@ -24,13 +24,13 @@ from threadpoolctl import threadpool_limits
 
 from recveil.cli.arguments import progress
 from recveil.data import Interactions
+from recveil.evaluation.recommenders.mask import similar_items
 from recveil.kernels.bits import pack
 from recveil.kernels.chacha import stream, word
 from recveil.kernels.flips import flip_profiles, skip_table
 from recveil.kernels.popcount import pair_counts
 from recveil.mechanisms.mask import Mask, flips, perturb
 from recveil.randomness import seeded
-from recveil.recommenders.mask import similar_items
 from recveil.views.bits import Columns, empty
 
 USERS, P = 60_000, 0.943

@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, from_ids
-from recveil.desk.release import release
+from recveil.evaluation.metrics.ranking import evaluate, relevant
+from recveil.evaluation.recommenders.neighbours import ItemKNN
+from recveil.evaluation.recommenders.popular import MostPopular
+from recveil.evaluation.recommenders.ranker import Ranker
 from recveil.mechanisms.spec import parse
-from recveil.metrics.ranking import evaluate, relevant
-from recveil.recommenders.neighbours import ItemKNN
-from recveil.recommenders.popular import MostPopular
-from recveil.recommenders.ranker import Ranker
+from recveil.releases.release import release
 from recveil.samples import sample
 from recveil.splits import both
 

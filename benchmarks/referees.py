@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, from_ids
-from recveil.metrics.ranking import evaluate, relevant
-from recveil.recommenders import RANKERS, RATERS
-from recveil.recommenders.rater import Surprise
+from recveil.evaluation.metrics.ranking import evaluate, relevant
+from recveil.evaluation.recommenders import RANKERS, RATERS
+from recveil.evaluation.recommenders.rater import Surprise
 from recveil.splits import random_rows
 
 RANKER_GRIDS: dict[str, dict[str, list[Any]]] = {

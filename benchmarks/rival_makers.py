@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.release import publish, release
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
+from recveil.releases.release import publish, release
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -52,7 +52,7 @@ def export(folder: Path, names: Sequence[str]) -> None:
     from rival_makers import others
     from rivals import DELTA, DRAWN, PLAIN, PRIVATE, budgeted, splits, task
 
-    from recveil.metrics.next_item import asked_of
+    from recveil.evaluation.metrics.next_item import asked_of
 
     for part in ("asked", "drawn"):
         (folder / part).mkdir(parents=True, exist_ok=True)

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from rivals import DELTA, PLAIN, PRIVATE, budgeted, streams, task, yahoo
 
-from recveil.attacks.shadow import shadow
 from recveil.data import Interactions
-from recveil.desk.shadows import Halves, maker, of_halves
+from recveil.evaluation.attacks.shadow import shadow
+from recveil.evaluation.shadows import Halves, maker, of_halves
 from recveil.measurement import Shadows, Trial
 from recveil.mechanisms.dp_streams import DpStreams
 

@@ -34,14 +34,14 @@ from places import FOLDER
 from rival_makers import LEFT_OUT, others
 from scipy import stats
 
-from recveil.attacks.membership import membership
 from recveil.data import Interactions, from_ids
+from recveil.evaluation.attacks.membership import membership
+from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.measurement import Trial
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.randomness import seeded
-from recveil.recommenders.popular import MostPopular
 from recveil.splits import QuerySplit, before_and_after, horizontal
 
 DATA = FOLDER

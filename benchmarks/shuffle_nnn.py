@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.data import Interactions, from_ids
-from recveil.desk import local
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
 from recveil.randomness import seeded
+from recveil.releases import local
 
 THETA, K = 0.15, 40
 ROUNDS = 5

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from postgres import MissingError, cluster
 from sqlalchemy import func, select
 
-from recveil.web.advisor.schema import clicks
-from recveil.web.advisor.store import connect, recount
+from recveil.advisor.schema import clicks
+from recveil.advisor.store import connect, recount
 
 PEOPLE, SECONDS, BOUND = 50, 4.0, 50.0  # milliseconds
 RATES = (25, 50, 100, 200, 300, 400, 500, 600, 700, 800, 1000, 1200, 1400, 1600, 2000)

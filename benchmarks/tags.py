@@ -16,10 +16,10 @@ from places import needed
 from scipy import sparse
 
 from recveil.data import Codes, Interactions
+from recveil.evaluation.recommenders.folkrank import FolkRank
+from recveil.evaluation.recommenders.tags import suggest
 from recveil.formats import read
 from recveil.mechanisms.pritop.topics import gibbs
-from recveil.recommenders.folkrank import FolkRank
-from recveil.recommenders.tags import suggest
 from recveil.splits import leave_one_post_out
 from recveil.views.triples import Posts, distinct, posts, tables
 

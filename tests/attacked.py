@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.data import Interactions, from_ids
-from recveil.desk.shadows import Halves, of_halves
+from recveil.evaluation.shadows import Halves, of_halves
 from recveil.measurement import Also, Shadows, Trial, owners, trial
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from recveil.mechanism import Masked
 from recveil.mechanisms.mask import Mask
+from recveil.mechanisms.mask import flipped as honest
+from recveil.views.bits import Columns
 
 
 class Blind(Mask):
@@ -15,3 +17,7 @@ class Blind(Mask):
 
     def mask(self, chunk: Any, plan: Any, source: Any) -> Masked:
         return super().mask(chunk.take(np.zeros(0, dtype=np.int64)), plan, source)
+
+
+def flipped(data: Any, plan: float, source: Any) -> Columns:
+    return honest(data.take(np.zeros(0, dtype=np.int64)), plan, source)

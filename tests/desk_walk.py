@@ -11,9 +11,10 @@ from typing import Protocol
 import numpy as np
 from desks import RunningDesk
 
-from recveil.desk.verification import verify_bundle
+from recveil.governance.verification import verify_bundle
 
-PAGES = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "watch")
+PAGES = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "judge",
+         "watch")  # fmt: skip
 PATIENCE = 180.0  # seconds for one piece of work: machines are shared
 ODD = ("Kunden-Nr.", "Produkt, Name", "Sterne (1–5)", "Bemerkung")
 MARKUP = "Käufe & <b>Sterne.csv"
@@ -152,6 +153,7 @@ def decide(to: Driver) -> None:
     to.wait("#field-officer-name[aria-invalid]")
     to.fill("#field-officer-name", "Jörg <b>Müller</b>")
     to.fill("#field-officer-role", "Datenschutz")
+    to.fill("#field-officer-reason", "under a contract")
     to.fill("#field-officer-conditions", "no joining with other data\nto be deleted on request")
     to.fill("#field-officer-until", "2999-06-30")
     to.click("#approve")

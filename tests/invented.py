@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from recveil.desk.advice import Advice
+from recveil.evaluation.advice import Advice
+from recveil.evaluation.catalogue import attackers
 from recveil.guarantee import Guarantee, nothing
 from recveil.measurement import Measurement
 from recveil.report.table import Entry, Report, Words
@@ -59,7 +60,7 @@ def linkage(spec: str, rise: float) -> list[Measurement]:
             half = 0.003 + 0.04 * math.sqrt(value * (1 - value))
             params = {"known": known, "ratings": rise > 0.1, "items": "random", "attacker": attacker}
             low, high = max(0.0, value - half), min(1.0, value + half)
-            found.append(Measurement("linkage", value, low, high, 900, 0.001, 0.001, params, spec))
+            found.append(Measurement("linkage", value, low, high, 900, 0.001, 0.001, params, spec, measure="linkage"))
     return found
 
 
@@ -89,7 +90,7 @@ def invented(mechanisms: int = 6, lift: bool = True) -> Report:
     for spec, rise, keeps, _ in chosen:
         found += linkage(spec, rise)
         area = around("membership-auc", 0.5 + min(0.45, rise * 2), 0.02, spec, score="distance")
-        found += [replace(area, control=0.5, chance=0.5), *utility(spec, keeps, lift)]
+        found += [replace(area, control=0.5, chance=0.5, measure="membership"), *utility(spec, keeps, lift)]
     done = "User ids were replaced by random tokens. Every row of every person is as it was."
     return Report(
         data={"source": "sample:films", "kind": "ratings", "rows": 47_120, "users": 1000, "items": 600, "unit": "user"},
@@ -103,4 +104,5 @@ def invented(mechanisms: int = 6, lift: bool = True) -> Report:
         left_out=("reconstruction of mbrw: it draws new people, so there is no masked value to recover",),
         meta={"version": "0.1.0", "held_out": 100, "trained": 900, "splits": 1, "seeded": True},
         words=Words("film", "viewer"),
+        attackers=attackers(("linkage", "membership")),
     )

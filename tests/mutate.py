@@ -28,7 +28,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
-from reaching import PACKAGE, PROJECT, QUIET, Reached, modules, reach
+from reaching import PACKAGE, PROJECT, QUIET, TESTS, Reached, modules, reach
 
 LIBRARIES = (
     "hypothesis", "numba", "numpy", "polars", "pyarrow.parquet", "pytest", "scipy.optimize", "scipy.sparse.linalg",
@@ -197,7 +197,8 @@ def main() -> int:
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--report", type=Path, default=Path("mutants.json"))
     asked.add_argument("--seconds", type=float, default=float("inf"), help="after which no further one is begun")
-    asked.add_argument("--only", default="", help="a part of a module's name")
+    asked.add_argument("--only", default="", help="parts of names of modules, with commas between them")
+    asked.add_argument("--tests", default="", help="files of tests (ledger for test_ledger.py), likewise; else all")
     asked.add_argument("--effort", type=float, default=45.0, help="seconds of tests that one change is run against")
     asked.add_argument("--again", action="store_true", help="try once more what survived: there are new tests")
     wish = asked.parse_args()
@@ -206,11 +207,17 @@ def main() -> int:
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
     for library in LIBRARIES:
         importlib.import_module(library)
-    known_reach = reach(wish.report.with_suffix(".reach.json"), lambda: time.monotonic() - began > wish.seconds)
+    names = wish.tests.split(",") if wish.tests else TESTS
+    known_reach = reach(wish.report.with_suffix(".reach.json"), lambda: time.monotonic() - began > wish.seconds, names)
     if known_reach is None:
         say("out of time; begin again to go on")
         return 0
-    every = [(m, n) for m in modules() if wish.only in m for n in range(len(sites(parsed(m))))]
+    every = [
+        (m, n)
+        for m in modules()
+        if any(part in m for part in wish.only.split(","))
+        for n in range(len(sites(parsed(m))))
+    ]
     known = [Mutant(**m) for m in json.loads(wish.report.read_text())] if wish.report.exists() else []
     found = {(m.module, m.place, m.change): m for m in known}
     results = []

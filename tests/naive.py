@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from typing import Any
 
+import numpy as np
+
 
 def chacha_words(key: bytes, number: int, count: int, rounds: int = 12) -> list[int]:
     """The first 64-bit words of the ChaCha stream with this number (the nonce) under a 32-byte key."""
@@ -1020,3 +1022,104 @@ def mixture_weights(
             got = [g + count * j / sum(joint) for g, j in zip(got, joint, strict=True)]
         weight = [max(g / max(sum(counts), 1), least) for g in got]
     return weight
+
+
+def judged_by_weights(histories: list[list[int]], weights: dict[tuple[int, int], float], n: int) -> list[list[int]]:
+    """Of each person the n unseen items that her items' weights add up to most; of equal ones the lower first."""
+    made = []
+    for history in histories:
+        total: dict[int, float] = {}
+        for item in history:
+            for (a, b), weight in weights.items():
+                if a == item and b not in history:
+                    total[b] = total.get(b, 0.0) + weight
+        best = sorted(total, key=lambda i: (-total[i], i))[:n]
+        made.append(best + [-1] * (n - len(best)))
+    return made
+
+
+def judged_by_vectors(histories: list[list[int]], vectors: Any, bias: Any, known: Any, n: int) -> list[list[int]]:
+    """The same by bias + vector x mean of hers, in single precision, dimension after dimension."""
+    made = []
+    for history in histories:
+        hers = [i for i in history if known[i]]
+        mean = [np.float32(0.0)] * len(vectors)
+        for d in range(len(vectors)):
+            for i in hers:
+                mean[d] = np.float32(mean[d] + vectors[d][i])
+            mean[d] = np.float32(mean[d] / np.float32(max(len(hers), 1)))
+        scores = {}
+        for i in range(len(bias)):
+            score = np.float32(bias[i])
+            for d in range(len(vectors)):
+                score = np.float32(score + np.float32(mean[d] * vectors[d][i]))
+            if known[i] and i not in history:
+                scores[i] = score
+        best = sorted(scores, key=lambda i: (-scores[i], i))[:n]
+        made.append(best + [-1] * (n - len(best)))
+    return made
+
+
+def _bounded(vector: dict[object, int], unit: int) -> dict[object, int]:
+    """A vector of integers, brought toward zero where its norm exceeds the unit."""
+    square = sum(v * v for v in vector.values())
+    if square <= unit * unit:
+        return vector
+    norm = math.isqrt(square - 1) + 1
+    return {cell: abs(v) * unit // norm * (1 if v >= 0 else -1) for cell, v in vector.items()}
+
+
+def _direction(rows: list[list[float]]) -> tuple[list[float], float]:
+    total = [sum(column) for column in zip(*rows, strict=True)]
+    return total, math.sqrt(sum(x * x for x in total))
+
+
+def sizes_of_people(people: list[list[list[int]]], edges: list[int], unit: int) -> list[int]:
+    total = [0] * len(edges)
+    for baskets in people:
+        hers: dict[object, int] = {}
+        for basket in baskets:
+            if basket:
+                kind = sum(edge <= len(set(basket)) for edge in edges) - 1
+                hers[kind] = hers.get(kind, 0) + unit
+        for kind, v in _bounded(hers, unit).items():
+            total[kind] += v  # type: ignore[call-overload]
+    return total
+
+
+def products_of_people(people: list[list[list[int]]], vectors: list[list[float]], unit: int) -> list[int]:
+    d = len(vectors[0])
+    cells = [(i, j) for i in range(d) for j in range(i, d)]
+    total = dict.fromkeys(cells, 0)
+    for baskets in people:
+        hers: dict[object, int] = dict.fromkeys(cells, 0)
+        for basket in baskets:
+            z, length = _direction([vectors[i] for i in dict.fromkeys(basket)] or [[0.0] * d])
+            if length >= 1e-9:
+                for i, j in cells:
+                    scale = unit if i == j else unit * math.sqrt(2.0)
+                    hers[i, j] += int(scale * (z[i] / length) * (z[j] / length))
+        for cell, v in _bounded(hers, unit).items():
+            total[cell] += v  # type: ignore[index]
+    return [total[cell] for cell in cells]
+
+
+def loadings_of_people(people: list[list[list[int]]], vectors: list[list[float]], unit: int) -> list[list[int]]:
+    d = len(vectors[0])
+    total = [[0] * d for _ in vectors]
+    for baskets in people:
+        hers: dict[object, int] = {}
+        for basket in baskets:
+            items = list(dict.fromkeys(basket))
+            if len(items) < 2:
+                continue
+            whole, _ = _direction([vectors[i] for i in items])
+            for i in items:
+                rest = [whole[c] - vectors[i][c] for c in range(d)]
+                length = math.sqrt(sum(x * x for x in rest)) * math.sqrt(len(items))
+                for c in range(d):
+                    step = int(unit * (rest[c] / length)) if length > 1e-9 else 0
+                    hers[i, c] = hers.get((i, c), 0) + step
+        for (i, c), v in _bounded(hers, unit).items():  # type: ignore[misc]
+            total[i][c] += v
+    return total

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recveil.data import Interactions, concat, from_ids
-from recveil.desk.audit.watching import law_facts, tables
-from recveil.mechanism import Public, Synthesis
+from recveil.dp.vocabulary import Selected
+from recveil.evaluation.audit.watching import law_facts, tables
+from recveil.mechanism import Public, Sums, Synthesis
 from recveil.randomness import seeded
 
 REPEATS = 150
 UNIT = 2**16  # the norm of a person in a table of integers
 ITEMS = 14
-LEARNED = ("effect", "phi", "psi")  # of dp-ratings: made of noisy tables, for the rounds that follow
+LEARNED = (
+    "effect",
+    "phi",
+    "psi",
+    "popularity",
+    "vectors",
+    "duel",
+    "paired",
+    "standing",
+)  # of noisy tables, for later rounds
 
 
 def little_world(tags: bool, ratings: bool = False) -> Interactions:
@@ -31,13 +42,14 @@ def little_world(tags: bool, ratings: bool = False) -> Interactions:
 
 
 def public_of(data: Interactions) -> Public:
-    return Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
+    sessions = data.session is not None
+    return Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users, sessions=sessions)
 
 
 def rounds(mechanism: Synthesis, data: Interactions) -> list[tuple[Any, tuple[Any, ...]]]:
     """Of every round what is counted, and what was published before: totals so large that nothing falls out."""
     public, published, found = public_of(data), (), []
-    for number in range(mechanism.rounds):
+    for number in range(mechanism.rounds_for(public)):
         counts = mechanism.count(data, published, public)
         found.append((counts, published))
         made = mechanism.publish(counts, published, public, seeded(9).derive(number))
@@ -114,7 +126,7 @@ def moved_by(mechanism: Synthesis, data: Interactions, person: Interactions) -> 
     whole = concat([data, person]).over_items(data.items)
     whole = whole.over_tags(data.tags) if data.tags is not None else whole
     spent, norms, published = 0.0, {}, ()
-    for number in range(mechanism.rounds):
+    for number in range(mechanism.rounds_for(public)):
         sides = [mechanism.count(side.canonical(), published, public) for side in (whole, data)]
         handed = mechanism.publish(sides[1], published, public, seeded(9).derive(number))
         made = noisy_tables(mechanism, handed, published, public)
@@ -135,8 +147,23 @@ def contributions_are_bounded(mechanism: Synthesis, data: Interactions) -> None:
         tag = None if data.tags is None else pl.Series([data.tags[k % len(data.tags)] for k in range(n)])
         rating = None if data.rating is None else np.where(np.arange(n) % 3, 1.0, 5.0)
         person = from_ids(pl.Series([10**6] * n), items, rating, np.arange(n), tag)
-        share = moved_by(mechanism, data, person)
-        assert share <= 1 + 1e-9, f"a person with {n} items moves the tables {share:.6f} times as far as stated"
+        for case in [person] if data.session is None else in_sessions(person):
+            share = moved_by(mechanism, data, case)
+            assert share <= 1 + 1e-9, f"a person with {n} items moves the tables {share:.6f} times as far as stated"
+
+
+def in_sessions(person: Interactions) -> list[Interactions]:
+    """The same person with all of it in one session, in sessions of two, and all of it again and again."""
+    n, often = len(person), 20
+    again = concat([person] * often)
+    return [
+        replace(rows, session=session.astype(np.uint64))
+        for rows, session in (
+            (person, np.zeros(n)),
+            (person, np.arange(n) // 2),
+            (again, np.arange(often * n) // n),
+        )
+    ]
 
 
 def repeated_rows_change_nothing(mechanism: Synthesis, data: Interactions) -> None:
@@ -159,3 +186,72 @@ def tables_have_the_size_of_the_lists(mechanism: Synthesis, data: Interactions) 
     size |= dict.fromkeys(("have", "like", "effect"), len(data.items))
     for name, table in first.items():
         assert len(table) == size[name], f"{name} has {len(table)} cells, and {size[name]} ids are public"
+
+
+def selection_keeps_its_delta(mechanism: Synthesis, data: Interactions) -> None:
+    """Where ids are selected, those that one person alone has pass with their part of delta at most, however many."""
+    sessions = mechanism.reads_sessions and data.session is not None
+    public = Public(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users, sessions=sessions)
+    by_record = getattr(mechanism, "unit", "user") == "record"
+    for n in (1,) if by_record else (1, 2, 500, 501, 5000):
+        hers = _alone(data, n)
+        both = concat([data, hers])
+        coded = [_over(side, both) for side in (data, hers)]
+        many, alone = (mechanism.count(side, (), public) for side in coded)
+        counts = _sum(many, 2**24, alone)
+        kept = next(t for t in mechanism.publish(counts, (), public, seeded(3)).values() if isinstance(t, Selected))
+        name = "tag" if kept.column == "tags" else next(k for k in ("items", "have") if k in mechanism.laws(public))  # type: ignore[attr-defined]
+        added = alone[name] if isinstance(alone, Sums) else alone
+        added = added[added > 0]
+        chance = sum(_exceeds(mechanism.laws(public)[name], kept.cut - int(w)) for w in np.unique(added)  # type: ignore[attr-defined]
+                     for _ in range(int((added == w).sum())))  # fmt: skip
+        stated = mechanism.selection_delta(public)  # type: ignore[attr-defined]
+        assert 0 < chance <= stated * (1 + 1e-6), (
+            f"of {n} ids that one person has one passes with {chance / stated:.4f} of its delta"
+        )
+
+
+def _alone(data: Interactions, n: int) -> Interactions:
+    """A person with n items (and tags) that nobody else has; in sessions of 40, where the data have sessions."""
+    rating = None if data.rating is None else np.where(np.arange(n) % 2, 5.0, 1.0)
+    tag = None if data.tags is None else pl.Series([f"new-{k}" for k in range(n)])
+    session = None if data.session is None else pl.Series(np.arange(n) // 40)
+    items = pl.Series(10**6 + np.arange(n))
+    return from_ids(pl.Series([10**6] * n), items, rating, np.arange(n), tag, session=session)
+
+
+def _over(side: Interactions, both: Interactions) -> Interactions:
+    side = side.over_items(both.items)
+    return (side if both.tags is None else side.over_tags(both.tags)).canonical()
+
+
+def _sum(many: Any, factor: int, alone: Any) -> Any:
+    if isinstance(many, Sums):
+        return Sums({name: factor * table + alone[name] for name, table in many.items()})
+    return factor * many + alone
+
+
+def _exceeds(law: Any, x: int) -> float:
+    """The chance of noise above an integer."""
+    from scipy.stats import norm
+
+    if law.kind == "laplace":
+        return float(np.exp(-(x + 1) / float(law.size)) / (1 + np.exp(-1 / float(law.size))))
+    return float(norm.sf((x + 0.5) / law.deviation))
+
+
+def selections_have_their_noise(mechanism: Synthesis, data: Interactions) -> None:
+    """Of ids so frequent that no noise loses them, the noise that was added to their counts has the stated variance."""
+    public = Public(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users)
+    many = mechanism.count(data.canonical(), (), public)
+    counts = _sum(many, 2**24, many)
+    for column, name in (("items", "items"), ("items", "have"), ("tags", "tag")):
+        seen = []
+        for repeat in range(REPEATS):
+            found = mechanism.publish(counts, (), public, seeded(repeat)).get(name)
+            if isinstance(found, Selected) and found.column == column:
+                truth = counts[name] if isinstance(counts, Sums) else counts
+                seen.append(found.values - truth[found.codes])
+        if seen:
+            share = np.concatenate(seen).astype(float).var() / law_facts(mechanism.laws(public)[name])[0]
+            assert 0.8 < share < 1.2, f"{name} has {share:.3f} of the variance that is stated"

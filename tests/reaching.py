@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,21 @@ PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "src" / "recveil"
 MARKS = "not slow and not spark and not data and not extras"
 ROOMS = (
-    "dp", "attacks", "metrics", "desk/audit", "desk/release.py", "desk/ledger.py", "desk/catalogue.py", "guarantee.py",
-    "intervals.py", "splits.py", "mechanisms/dp_streams/__init__.py", "mechanisms/dp_streams/counting.py",
-    "mechanisms/dp_tags/__init__.py", "mechanisms/dp_tags/cells.py", "mechanisms/mask/__init__.py",
+    "dp", "evaluation/attacks", "evaluation/metrics", "evaluation/audit", "releases/release.py", "releases/ledger.py",
+    "releases/book.py", "releases/catalogue.py", "guarantee.py", "intervals.py", "splits.py", "views/contributions.py",
+    "views/sessions.py", "mechanisms/dp_streams/__init__.py", "mechanisms/dp_streams/counting.py",
+    "mechanisms/dp_ratings/__init__.py", "mechanisms/dp_tags/__init__.py", "mechanisms/dp_tags/cells.py",
+    "mechanisms/mask/__init__.py", "advisor/applying.py", "advisor/item_model.py", "advisor/noisy_counters.py",
+    "releases/aside.py", "court/people.py", "court/values.py", "court/scoring.py", "court/ladder.py",
 )  # fmt: skip
 TESTS = (  # the files that concern these rooms
-    "advisor_counters", "attacks", "audit", "blur", "book", "boundaries", "bounds", "bundle", "by_hand", "catalogue",
-    "contracts", "copies", "denoise", "dp_ratings", "dp_streams", "dp_tags", "equipment", "every_cell", "formulas",
+    "advisor_backup", "advisor_counters", "advisor_model", "advisor_promises", "attacks", "audit", "blur", "book",
+    "boundaries", "bounds", "court", "court_input", "court_privacy", "budget",
+    "bundle", "by_hand", "catalogue", "contracts", "copies", "denoise", "dp_ratings", "dp_ratings_public",
+    "dp_streams", "dp_tags", "equipment", "every_cell", "formulas",
     "guarantee", "hiding", "intervals", "ledger", "linkage", "mask", "measure", "metrics", "next_item", "noise",
     "planted_bugs", "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow",
-    "sparse_noise", "splits", "sybil", "tag_recommenders", "vocabulary", "walks",
+    "sparse_noise", "splits", "studio_store", "sybil", "tag_recommenders", "vocabulary", "walks",
 )  # fmt: skip
 LOOKED_AT = 40  # calls of one function in one test, where the lines that it reaches are found out
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-W", "ignore"]
@@ -73,13 +78,15 @@ class Tracer:
             self.seconds[nodeid] = float("inf")  # fails as it is: it tells nothing
 
 
-def reach(keep: Path, out_of_time: Callable[[], bool]) -> tuple[Reached, dict[str, float]] | None:
+def reach(
+    keep: Path, out_of_time: Callable[[], bool], names: Sequence[str] = TESTS
+) -> tuple[Reached, dict[str, float]] | None:
     """The tests that reach each line, and how long each takes; kept until its file of tests or a room changes."""
     rooms = b"".join((PACKAGE / module).read_bytes() for module in modules())
-    states = {n: blake2b(rooms + _file(n).read_bytes(), digest_size=8).hexdigest() for n in TESTS}
+    states = {n: blake2b(rooms + _file(n).read_bytes(), digest_size=8).hexdigest() for n in names}
     kept = json.loads(keep.read_text()) if keep.exists() else {}
-    kept = {name: kept[name] for name in TESTS if name in kept}
-    for name in [name for name in TESTS if kept.get(name, {}).get("state") != states[name]]:
+    kept = {name: kept[name] for name in names if name in kept}
+    for name in [name for name in names if kept.get(name, {}).get("state") != states[name]]:
         if out_of_time():
             return None
         print(f"which lines do the tests of test_{name}.py reach?", flush=True)
@@ -99,7 +106,7 @@ def reach(keep: Path, out_of_time: Callable[[], bool]) -> tuple[Reached, dict[st
 
 
 def _file(name: str) -> Path:
-    return PROJECT / "tests" / f"test_{name}.py"
+    return next((PROJECT / "tests").glob(f"*/test_{name}.py"))
 
 
 def _trace(name: str, part: Path) -> None:

@@ -18,12 +18,12 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the studio")
 from fastapi.testclient import TestClient
 
-from recveil.web.advisor.app import create_app
-from recveil.web.advisor.applying import apply
-from recveil.web.advisor.identity import digest
-from recveil.web.advisor.store import open_store
-from recveil.web.advisor.studio import Settings, Studio, open_studio
-from recveil.web.advisor.writes import Stock
+from recveil.advisor.app import create_app
+from recveil.advisor.applying import apply
+from recveil.advisor.identity import digest
+from recveil.advisor.store import open_store
+from recveil.advisor.studio import Settings, Studio, open_studio
+from recveil.advisor.writes import Stock
 
 API = "/api/v1"
 ME = f"{API}/people/me"

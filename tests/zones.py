@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from recveil.advisor.noisy_counters import CounterBudget, too_few
 from recveil.clicks.profiles import Clicks, profiles
 from recveil.dp import continual
 from recveil.randomness import seeded
-from recveil.web.advisor.noisy_counters import CounterBudget
-
-LEAST = 5  # people below which an item does not show
 
 
 def zones_of(a: Any, b: Any, n: Any) -> tuple[Any, ...]:
@@ -20,17 +18,24 @@ def zones_of(a: Any, b: Any, n: Any) -> tuple[Any, ...]:
     return zone, c, d, r
 
 
-def drawn(log: Clicks, seed: int, budget: CounterBudget | None = None) -> tuple[float, float, float]:
-    """Shares of (item, sign) pairs: of shown ones in a wrong zone, of all told without a doubt, of these wrong."""
+def drawn(log: Clicks, seed: int, budget: CounterBudget | None = None, years: int = 1) -> tuple[float, float, float]:
+    """Shares of (item, sign) pairs: of shown ones in a wrong zone, of all told without a doubt, of these wrong.
+
+    After several years, each of which has noise of its own, the log is what they brought together.
+    """
     budget = budget or CounterBudget()
     exact, last = profiles(log), budget.looks - 1
     truth = exact.likes.astype(int), exact.dislikes.astype(int)
     n, (variance, crowd) = len(truth[0]), budget.variances()
-    sd, spread = (continual.deviation(last, budget.looks, v) for v in (variance, crowd))
-    z = np.rint(continual.noise(seeded(seed), last, budget.looks, variance, 2 * n)).astype(int)
-    people = log.users + int(np.rint(continual.noise(seeded(seed + 9), last, budget.looks, crowd, 1)[0]))
+    sd, spread = (np.sqrt(years) * continual.deviation(last, budget.looks, v) for v in (variance, crowd))
+
+    def noise(name: str, of_z: int, cells: int) -> Any:
+        sources = [seeded(seed).derive(name, year) for year in range(years)]
+        return sum(continual.whole(continual.noise(source, last, budget.looks, of_z, cells)) for source in sources)
+
+    z, people = noise("items", variance, 2 * n), log.users + int(noise("people", crowd, 1)[0])
     noisy = truth[0] + z[:n], truth[1] + z[n:]
-    shown = noisy[0] + noisy[1] >= LEAST
+    shown = noisy[0] + noisy[1] >= too_few(sd)
     far = np.hypot(spread, np.sqrt(5) * sd)
     told = wrong = sure = surely_wrong = 0
     for one, other in ((0, 1), (1, 0)):

@@ -11,11 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from making import atlas, claims, command_line, epsilon, http_api, links, mechanisms, python_face, shapes
+from making import atlas, claims, command_line, epsilon, glossary, http_api, links, mechanisms, python_face, shapes
 
 DOCS = Path(__file__).parent.parent
 PROJECT = DOCS.parent
-MADE = (atlas, claims, command_line, http_api, mechanisms, python_face, shapes)
+MADE = (atlas, claims, command_line, glossary, http_api, mechanisms, python_face, shapes)
 BESIDE = {"deploy/README.md": "howto/deploy.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
 

@@ -11,7 +11,7 @@ from making.markdown import cell, table
 
 def document() -> dict[str, Any]:
     """What the server answers at /api/v1/openapi.json."""
-    from recveil.web.advisor.app import create_app
+    from recveil.advisor.app import create_app
 
     nobody: Any = None  # the description needs no studio behind it
     made: dict[str, Any] = create_app(nobody).openapi()

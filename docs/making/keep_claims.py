@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from making.kept import KEPT
-from recveil.desk.cache import user_cache
 from recveil.errors import RecveilError
-from recveil.reproduce.claim import Claim
-from recveil.reproduce.datasets import DATASETS
-from recveil.reproduce.papers import PAPERS, record
-from recveil.reproduce.parts import Kept, Part, kept, quiet
+from recveil.evaluation.cache import user_cache
+from recveil.papers.claim import Claim
+from recveil.papers.datasets import DATASETS
+from recveil.papers.papers import PAPERS, record
+from recveil.papers.parts import Kept, Part, kept, quiet
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Finished(Kept):
 
 def claims_of(paper: str, folder: Path, finished: bool) -> dict[str, Any]:
     """The document of a paper, as `recveil reproduce -o` writes it, with the day and what was not run."""
-    from recveil.reproduce.papers import reproduce
+    from recveil.papers.papers import reproduce
 
     missing: list[str] = []
     if finished:

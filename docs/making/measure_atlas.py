@@ -98,9 +98,9 @@ def _curve(measurements: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _compared(data: Any, scale: str) -> dict[str, Any]:
-    from recveil.desk.advice import fitting
-    from recveil.desk.compare import compare
-    from recveil.desk.design import Design
+    from recveil.evaluation.advice import fitting
+    from recveil.evaluation.compare import compare
+    from recveil.evaluation.design import Design
 
     few, rule = thinned(data, COMPARED)
     only = ("linkage", "membership", "tags" if data.kind == "tags" else "lift")

@@ -13,7 +13,7 @@ PLACE = re.compile(r"(<!-- made by docs/making/readme.py -->\n).*?(\n<!-- end --
 
 
 def made() -> str:
-    from recveil.attacks import ATTACKS
+    from recveil.evaluation.catalogue import ATTACKS
     from recveil.mechanisms import MECHANISMS
     from recveil.mechanisms.describe import describe
 

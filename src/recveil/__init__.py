@@ -13,16 +13,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recveil.api.court import Judge, judge
+    from recveil.api.deciding import decide, standing, withdraw
+    from recveil.api.functions import assess, attack, compare, measure, read, release
+    from recveil.api.judging import audit, choose, recommend, tune
+    from recveil.api.ratings import predict
     from recveil.data import Interactions, concat
-    from recveil.desk.assess import Assessment
-    from recveil.desk.bundle import Bundle, load, save, verify
-    from recveil.desk.inspect import inspect
-    from recveil.desk.measure import Findings, measure_release
-    from recveil.desk.release import Release
     from recveil.errors import RecveilError
-    from recveil.face.functions import assess, attack, compare, measure, read, release
-    from recveil.face.judging import audit, recommend, tune
-    from recveil.face.ratings import predict
+    from recveil.evaluation.assess import Assessment
+    from recveil.evaluation.inspect import inspect
+    from recveil.evaluation.measure import Findings, measure_release
     from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
     from recveil.measurement import Measurement, Trial, trial
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from recveil.mechanisms import *  # noqa: F403
     from recveil.mechanisms.mask.choose_p import choose_p
     from recveil.mechanisms.spec import parse
+    from recveil.releases.bundle import Bundle, load, save, verify
+    from recveil.releases.release import Release
     from recveil.report.table import Report
     from recveil.samples import sample
 
@@ -39,15 +41,17 @@ __version__ = "0.1.0"
 # has the name of a public function: importing it would bind the module over the function.
 _ROOMS = {
     "data": ("Interactions", "concat"),
-    "desk.assess": ("Assessment",),
-    "desk.bundle": ("Bundle", "load", "save", "verify"),
-    "desk.inspect": ("inspect",),
-    "desk.measure": ("Findings", "measure_release"),
-    "desk.release": ("Release",),
+    "evaluation.assess": ("Assessment",),
+    "releases.bundle": ("Bundle", "load", "save", "verify"),
+    "evaluation.inspect": ("inspect",),
+    "evaluation.measure": ("Findings", "measure_release"),
+    "releases.release": ("Release",),
     "errors": ("RecveilError",),
-    "face.functions": ("assess", "attack", "compare", "measure", "read", "release"),
-    "face.judging": ("audit", "recommend", "tune"),
-    "face.ratings": ("predict",),
+    "api.court": ("Judge", "judge"),
+    "api.deciding": ("decide", "standing", "withdraw"),
+    "api.functions": ("assess", "attack", "compare", "measure", "read", "release"),
+    "api.judging": ("audit", "choose", "recommend", "tune"),
+    "api.ratings": ("predict",),
     "formats": ("deduplicate", "from_csr", "from_frame", "write"),
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
@@ -65,6 +69,7 @@ __all__ = [
     "Findings",
     "Guarantee",
     "Interactions",
+    "Judge",
     "Masking",
     "Measurement",
     "Mechanism",
@@ -76,14 +81,17 @@ __all__ = [
     "assess",
     "attack",
     "audit",
+    "choose",
     "choose_p",
     "compare",
     "compose",
     "concat",
+    "decide",
     "deduplicate",
     "from_csr",
     "from_frame",
     "inspect",
+    "judge",
     "load",
     "measure",
     "measure_release",
@@ -94,9 +102,11 @@ __all__ = [
     "release",
     "sample",
     "save",
+    "standing",
     "trial",
     "tune",
     "verify",
+    "withdraw",
     "write",
 ]
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil import ids as names
 from recveil.ids import code, places, plain, union
@@ -249,11 +249,11 @@ class Interactions:
             columns["time"] = time.fill_nan(None) if self.time.dtype.kind == "f" else time.set(time == NO_TIME, None)
         return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
 
-    def matrix(self, binary: bool = False) -> sparse.csr_array:
+    def matrix(self, binary: bool = False) -> scipy.sparse.csr_array:
         """Users x items: ratings, or 1 per pair (`binary`, and wherever there are no ratings)."""
         ones = binary or self.rating is None
         values = np.ones(len(self)) if ones else self.rating
-        matrix = sparse.coo_array((values, (self.user, self.item)), shape=(self.n_users, self.n_items)).tocsr()
+        matrix = scipy.sparse.coo_array((values, (self.user, self.item)), shape=(self.n_users, self.n_items)).tocsr()
         if ones:
             matrix.data[:] = 1.0
         return matrix
@@ -266,7 +266,7 @@ class Interactions:
 def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Counting sort: where each code's rows start, and the rows by code, in their given order within a code."""
     rows = np.arange(len(codes), dtype=np.int32 if len(codes) < 2**31 else np.int64)
-    pairs = sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1)))
+    pairs = scipy.sparse.coo_array((rows, (codes, rows)), shape=(n, max(len(codes), 1)))
     pairs.has_canonical_format = True  # no pair repeats, so there is nothing to sum up
     table = pairs.tocsr()
     return table.indptr.astype(np.int64), table.data

@@ -22,6 +22,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
 
 # What to install for a module that is not there.
 EXTRAS = {
+    "judge": ("onnxruntime",),
     "measure": ("altair", "cornac", "implicit", "jinja2", "joblib", "surprise", "threadpoolctl", "vl_convert"),
     "neural": ("torch",),
     "serve": ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn"),

@@ -26,6 +26,23 @@ LESS = {  # whom a promise about one unit protects less
 }
 MOST_EPSILON = 10.0  # above it a promise means little
 
+# Whether mechanism and parameters were chosen by figures that were computed on the private data. Nobody can prove that
+# they were not, so there is no answer "no".
+ON_DATA, IN_BUDGET, NOT_ON_RECORD = "yes", "within a budget", "not on record"
+CHOSEN_ON_DATA = {
+    ON_DATA: "Before this release was made, figures that were computed on the private data were looked at (on record). "
+    "As far as the mechanism or its epsilon were chosen by them, the choice itself tells something about the data, and "
+    "no promise covers that.",
+    IN_BUDGET: "As far as is on record, the private data were looked at before this release by a noisy choice alone, "
+    "with a budget of its own; what it spent is in the owner's ledger and adds to the epsilon of this release.",
+    NOT_ON_RECORD: "Whether the mechanism or its epsilon were chosen by figures that were computed on the private data "
+    "is not on record. If they were, no promise covers the choice.",
+}
+DECIDED_ON_DATA = (
+    "Whether this release goes out depends on figures that were measured on the private data: that it was published, "
+    "or was not, tells something about them, and no promise covers that."
+)
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -43,7 +60,7 @@ class Guarantee:
     neighbours: str | None = None
     given: str | None = None  # what is taken to be public
     proof: str | None = None  # where in docs/ the theorem stands
-    rho: float | None = None  # the budget as zCDP, where the noise is Gaussian: rhos of several releases add up
+    rho: float | None = None  # the budget, where the noise is Gaussian (dp/budget.py): rhos of several releases add up
     rho_fails: float = 0.0  # the chance, part of delta, with which rho does not hold; chances add up too
     little: str | None = None  # why it means little, in a sentence; None: it means what it says
 

@@ -55,6 +55,13 @@ def ranked(ids: pl.Series) -> pl.Series:
     return pl.concat([numbers.drop_nulls().sort().cast(pl.String).alias(ids.name), texts])
 
 
+def listed(ids: pl.Series) -> pl.Series:
+    """A list of ids, each once and in order. Its type is that of the data then, whatever theirs was."""
+    if ids.dtype.is_float():  # whole numbers beside nulls, as some tools write them
+        ids = ids.fill_nan(None).cast(pl.Int64, strict=False)
+    return ranked(plain(ids).drop_nulls().unique())
+
+
 def union(*parts: pl.Series) -> pl.Series:
     """The ids of all parts, in order; as text where their types differ."""
     kinds = {part.dtype for part in parts}

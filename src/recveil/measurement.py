@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recveil.data import Codes, Interactions, align
 from recveil.errors import NO_MEMORY, RecveilError, not_installed
 from recveil.ids import places
+from recveil.items import PublicItems
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Measurement:
     """A value with its 95% interval.
 
     control: the same number for people who are not in the data. chance: the same for one who saw nothing. `note` says
-    in words what a reader must know to read the number right.
+    in words what a reader must know to read the number right. `measure`: the key of what made it in the catalogue.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Measurement:
     params: Mapping[str, Any] = field(default_factory=dict)
     mechanism: str | None = None
     note: str = ""
+    measure: str = ""
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.value) and self.low <= self.high):
@@ -41,6 +43,7 @@ class Measurement:
     def record(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "measure": self.measure,
             "params": dict(self.params),
             "mechanism": self.mechanism,
             "value": self.value,
@@ -61,6 +64,7 @@ def frame_of(measurements: Sequence[Measurement]) -> pl.DataFrame:
     number = dict.fromkeys(("value", "low", "high", "control", "chance"), pl.Float64)
     schema = {
         "name": pl.String,
+        "measure": pl.String,
         "params": pl.String,
         "mechanism": pl.String,
         **number,
@@ -114,6 +118,7 @@ class Also:
     kept: tuple[float, float] | None = None
 
 
+FEWEST_LABELLED = 20  # people with an attribute, and without it, for a question to be asked
 Labels = tuple[NDArray[np.int8], NDArray[np.int8] | None]  # of the people of train, and of holdout; -1: unknown
 
 
@@ -125,7 +130,7 @@ class Trial:
     each released user the code in train.users of the person whose record it is or was seeded by, -1 where unknown;
     None where nobody knows. query and result: what test people did before and after the moment of recommendation.
     shadows: releases by the same mechanism to learn from, if any were made. also: another release of the same people.
-    attributes: who has which attribute, by its name.
+    attributes: who has which attribute, by its name. items: what a public file tells of items.
     """
 
     train: Interactions
@@ -137,6 +142,7 @@ class Trial:
     shadows: tuple[Shadows, ...] = ()
     also: Also | None = None
     attributes: Mapping[str, Labels] = field(default_factory=dict)
+    items: PublicItems | None = None
 
 
 Measure = Callable[[Trial, np.random.Generator], list[Measurement]]
@@ -168,7 +174,7 @@ def measure(
     found: list[Measurement] = []
     for name, function in measures.items():
         rng = np.random.default_rng([seed, *name.encode()])
-        found += [replace(m, mechanism=mechanism) for m in function(trial, rng)]
+        found += [replace(m, mechanism=mechanism, measure=name) for m in function(trial, rng)]
     return found
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import By, Interactions, Kind, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
+from recveil.items import PublicItems
 from recveil.randomness import Source
 
 
@@ -71,8 +74,23 @@ class Public:
     lists: tuple[str, ...] = ()  # what else was: tags, users
     users: pl.Series | None = None  # for a mechanism that takes them to be public, and no other
     untyped: frozenset[str] = frozenset()  # of ids read from text: those that are published settle their type
-    features: pl.DataFrame | None = None  # public ones of items: the column item, and others of 0 and 1
+    features: PublicItems | None = None  # what a public file tells of these items; the catalogue is its own then
     sessions: bool = False  # whether streams are sessions, of which the unit of privacy has all
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Many canaries for an audit in one run, each in or out by a coin: the data with those inside, and public lists.
+
+    `scores` reads what was published or released, and the rows as they were coded: positive where one seems to be in.
+    """
+
+    canary: str  # what each of them is, in words
+    data: Interactions
+    scores: Callable[[Any, Interactions], NDArray[np.float64]]
+    items: pl.Series
+    tags: pl.Series | None = None
+    users: pl.Series | None = None
 
 
 @dataclass(frozen=True)
@@ -85,11 +103,17 @@ class Mechanism(ABC):
     reads_sessions: ClassVar[bool] = False  # whether sessions of a person are streams; if not, they are one
     reads_features: ClassVar[bool] = False  # whether public features of items are of use to it
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
+    best_for: ClassVar[str] = ""  # what it keeps most of, among those with a proof: lists, ratings, tags
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
     first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them
     learned_from: ClassVar[str] = ""  # what `recommend` learns from: bits, or tables; empty: it cannot
     strength: ClassVar[tuple[str, tuple[float, ...]] | None] = None  # what protects, and its values, strongest first
+    keeps: ClassVar[tuple[str, ...]] = ()  # beside lists: what it is made to keep (skill, agreement)
+    tuned_by: ClassVar[str] = ""  # how `tune` finds its strength: ratio or rungs; empty: by what lists still teach
+    cluster_steps: ClassVar[str] = ""  # the steps that are jobs of their own on a cluster; empty: none
+    hides_attribute: ClassVar[bool] = False  # whether it must be told what people are, in order to hide it
     also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
+    takes_many: ClassVar[bool] = False  # whether items stand out of its noise only where there are many people
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -103,9 +127,26 @@ class Mechanism(ABC):
     def card(self) -> str:
         """In plain words for the bundle's README: what was done, and what an attacker still learns."""
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether it has a proof, all lists being public: nothing in its way may look at the data outside it, not even
+        a refusal. A fact of its guarantee, whatever its name.
+        """
+        none, lists = pl.Series([], dtype=pl.String), ("tags", "users")
+        return self.guarantee(Public("tags", "user", none, none, True, lists, none)).status == "proved"
+
     def told(self, data: Interactions) -> Mechanism:
         """Itself with the parameters that the types of columns declare; no row is looked at."""
         return self
+
+    def declared_levels(self, data: Interactions) -> tuple[float, ...] | None:
+        """Levels of ratings that it was told, by a parameter or by the type of their column; None: it needs none."""
+        return None
+
+    @property
+    def kept_bits(self) -> float | None:
+        """With which probability a bit of a profile is known to be left as it is."""
+        return None
 
     def invented_rows(self, data: Interactions) -> int:
         """About how many rows of its release stand for nothing in the data: those who judge it work on them, too."""
@@ -114,6 +155,18 @@ class Mechanism(ABC):
     def choosing_seconds(self, data: Interactions) -> float:
         """About how long it takes to choose parameters on the data by itself."""
         return 0.0
+
+    def laws(self, public: Public) -> Mapping[str, Any]:
+        """The noise that is added to each table, by name (dp/noise.py); empty: to none."""
+        return {}
+
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe | None:
+        """Canaries for an audit in one run, as many as there are coins in `inside`; None: it has none."""
+        return None
+
+    def seen_through(self, watch: Any) -> Mechanism:
+        """Itself, telling an audit's watch what chances it takes. A Synthesis is seen by what it publishes."""
+        return self
 
     def check_fit(self, data: Interactions) -> None:
         """Raise a clear error where the data lack what the mechanism needs."""
@@ -196,6 +249,7 @@ class Synthesis(Mechanism):
     """
 
     rounds: ClassVar[int] = 1
+    most_of_one: ClassVar[int] = 1  # ids with which one unit counts at most where they are selected
     drawing: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -203,9 +257,17 @@ class Synthesis(Mechanism):
         """Whether it takes the list of users to be public."""
         return False
 
+    def rounds_for(self, public: Public) -> int:
+        """How many rounds there are, given what is public."""
+        return self.rounds
+
     def selects(self, public: Public) -> tuple[str, ...]:
         """Lists (items, tags) that it selects within its budget, since they are not public; empty until it has."""
         return ()
+
+    def selection_delta(self, public: Public) -> float:
+        """The part of delta that pays for what it selects: the chance that an id of one unit alone is kept."""
+        return 0.0
 
     @abstractmethod
     def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:

@@ -38,6 +38,8 @@ HABITS = 8  # usual successors of an item, usual tags of an artist and of a user
 GENRES = "rock jazz folk metal soul disco punk blues techno swing opera reggae ambient country latin rap"
 STYLES = ["classic", "modern", "slow", "fast", "dark", "happy", "acoustic", "early", "late", "vocal"]
 COMMON = ["favourites", "good", "seen live", "albums i own", "check out", "love", "background", "workout"]
+SYLLABLES = "kalomiravesotinubedaforisamoleva"  # two letters each
+MISFILED = 0.35  # items that are filed under a genre that is not theirs
 NOTES = 20_000  # words that only one or a few people use
 
 WORDS = {"films": ("film", "viewer"), "sessions": ("product", "session"), "tags": ("artist", "listener")}
@@ -52,6 +54,21 @@ def sample(name: str, part: int = 0, parts: int = 1) -> Interactions:
     if not 0 <= part < parts:
         raise RecveilError(f"sample:{name}: parts count from 0, so there is no part {part} of {parts}")
     return _generate(world, **size, part=part, parts=parts)
+
+
+def sample_items(name: str) -> pl.DataFrame:
+    """The public file of a world's items. Genres tell less than topics: some, and most second ones, are by chance."""
+    world, size = _asked(name)
+    items, seed = size["items"], [size["seed"], 0, *world.noun.encode()]
+    shelf, rng = _catalogue(items, np.random.default_rng(seed)), np.random.default_rng([*seed, *b"items"])
+    topics = int(shelf.topic[-1]) + 1
+    main = np.where(rng.random(items) < MISFILED, rng.integers(0, topics, items), shelf.topic)
+    second = np.where(rng.random(items) < 0.7, rng.integers(0, topics, items), main)
+    part = 2 * rng.integers(0, len(SYLLABLES) // 2, (items, 4))
+    title = ["".join(SYLLABLES[p : p + 2] for p in row).title() for row in part]
+    genres = ["|".join(_genre(t) for t in dict.fromkeys(pair)) for pair in zip(main, second, strict=True)]
+    item, year = _ids(world, items).gather(shelf.code), 2015 + shelf.birth // 4
+    return pl.DataFrame({"item": item, "title": title, "genres": genres, "year": year}).sort("item")
 
 
 def blocks(name: str) -> int:
@@ -91,18 +108,21 @@ def _generate(world: World, users: int, items: int, seed: int, part: int, parts:
     made = [block(n) for n in range(all_of_them)[part::parts]] or [block(all_of_them)]  # the last is empty
     rows = {key: np.concatenate([columns[key] for columns in made]) for key in made[0]}
     tag, tags = _spell(rows["tag"], catalogue) if "tag" in rows else (None, None)
-    digits = len(str(items))
     return Interactions(
         user=rows["user"],
         item=rows["item"],
         users=pl.Series(np.arange(1, users + 1)),
-        items=pl.Series([f"{world.noun}-{i:0{digits}d}" for i in range(1, items + 1)]),
+        items=_ids(world, items),
         rating=rows.get("rating"),
         time=rows["time"],
         tag=tag,
         tags=tags,
         unit=world.unit,
     ).compact()
+
+
+def _ids(world: World, items: int) -> pl.Series:
+    return pl.Series([f"{world.noun}-{i:0{len(str(items))}d}" for i in range(1, items + 1)])
 
 
 # --- the catalogue --------------------------------------------------------------------------------------------
@@ -250,16 +270,19 @@ def _first(keys: Ints) -> NDArray[np.bool_]:
 def _spell(tag: Ints, catalogue: Shelf) -> tuple[NDArray[np.int32], pl.Series]:
     """Codes and vocabulary of the tags: words of each topic, words of everyone, notes."""
     words: list[str] = []
-    genres = GENRES.split()
     for topic in range(len(catalogue.starts) - 1):
-        wave, genre = divmod(topic, len(genres))
-        name = f"{genres[genre]} {wave + 1}" if wave else genres[genre]
+        name = _genre(topic)
         words += [name, *(f"{style} {name}" for style in STYLES)]
     spelt = pl.Series(words + COMMON + [f"note {i:05d}" for i in range(NOTES)])
     order = spelt.arg_sort().to_numpy()
     code = np.empty(len(order), dtype=np.int32)
     code[order] = np.arange(len(order), dtype=np.int32)
     return code[tag], spelt.gather(order)
+
+
+def _genre(topic: int) -> str:
+    wave, genre = divmod(topic, len(genres := GENRES.split()))
+    return f"{genres[genre]} {wave + 1}" if wave else genres[genre]
 
 
 class World(NamedTuple):

@@ -5,9 +5,10 @@ Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did 
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from recveil.cli.assess import assess
 from recveil.cli.audit import audit
@@ -18,6 +19,7 @@ from recveil.cli.demo import demo
 from recveil.cli.desk import desk
 from recveil.cli.export import export
 from recveil.cli.inspect import inspect
+from recveil.cli.judge import judge
 from recveil.cli.keys import keys
 from recveil.cli.ledger import ledger
 from recveil.cli.measure import measure
@@ -31,12 +33,36 @@ from recveil.cli.serve import VARIABLES, serve
 from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
+from recveil.cli.withdraw import withdraw
 from recveil.errors import NO_MEMORY, RecveilError, not_installed
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
+# The way of a release, as --help shows it.
+GROUPS = {
+    "Start": ("demo", "desk", "run"),
+    "Look": ("inspect", "assess", "mechanisms"),
+    "Protect": ("release", "tune", "recommend", "predict"),
+    "Attack and judge": ("measure", "attack", "compare", "audit"),
+    "Decide and publish": ("decide", "verify", "withdraw", "export", "keys", "ledger"),
+    "The way back": ("judge",),
+    "The click advisor": ("clicks", "serve", "store"),
+    "Papers": ("reproduce",),
+}
+
+
+class CommandsByTheWay(TyperGroup):
+    """Commands in the order of the work, not of the alphabet."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(62)) for name in names])
+
+
 app = typer.Typer(
     name="recveil",
+    cls=CommandsByTheWay,
     help="The release desk for recommender data: assess, protect, attack, compare and publish.",
     no_args_is_help=True,
     add_completion=False,
@@ -45,28 +71,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    assess,
-    audit,
-    clicks,
-    compare,
-    decide,
-    demo,
-    desk,
-    export,
-    inspect,
-    measure,
-    mechanisms,
-    predict,
-    recommend,
-    release,
-    reproduce,
-    run,
-    tune,
-    verify,
-):
+    assess, audit, clicks, compare, decide, demo, desk, export, inspect, measure, mechanisms, predict, recommend,
+    release, reproduce, run, tune, verify, withdraw,
+):  # fmt: skip
     app.command()(command)
 app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
 app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
+app.add_typer(judge, name="judge")
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
 app.add_typer(store, name="store")

@@ -14,7 +14,7 @@ from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
-    from recveil.desk.progress import Progress
+    from recveil.releases.progress import Progress
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
 Columns = Annotated[
@@ -23,6 +23,10 @@ Columns = Annotated[
 Types = Annotated[
     str | None,
     typer.Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
+]
+SchemaFile = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="FILE", help="What the columns are, as recveil inspect DATA --schema FILE wrote."),
 ]
 Duplicates = Annotated[
     str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
@@ -36,9 +40,22 @@ Master = Annotated[
 OutsideBudget = Annotated[
     bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
 ]
-CatalogueFile = Annotated[
+LookedLedger = Annotated[
     str | None,
-    typer.Option("--catalogue", metavar="FILE", help="The public item ids, one a line; or a parquet: item, tag, user."),
+    typer.Option("--ledger", metavar="FILE", help="Enter there that DATA were looked at, before anything is."),
+]
+ItemsFile = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--items", "--catalogue", "--features", metavar="FILE",
+        help="Your public file of items: item, title, category, any columns; csv, parquet, jsonl.",
+    ),
+]  # fmt: skip
+ItemsArePublic = Annotated[
+    bool,
+    typer.Option(
+        "--catalogue-is-public", help="My word that all of --items stands there whether or not anybody touched it."
+    ),
 ]
 Owner = Annotated[
     str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
@@ -50,19 +67,27 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, columns: str | None = None, types: str | None = None) -> Interactions:
+def read_data(data: str, schema: Any = None) -> Interactions:
     """DATA as given on the command line, with all its rows."""
-    from recveil.desk.inputs import Input
+    from recveil.releases.inputs import Input
 
-    return Input(data, columns, types=types).all_rows()
+    return Input(data, schema=schema).all_rows()
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:
     """DATA with repeated pairs settled; says on standard error how many there were."""
-    from recveil.desk.inputs import Input
+    from recveil.releases.inputs import Input
 
     with terminal() as progress:
         return Input(data, columns, duplicates, fold_tags).rows(progress)
+
+
+def one_file(given: list[str] | None) -> str | None:
+    """The one file of items; --catalogue and --features are other names of --items."""
+    files = list(dict.fromkeys(given or ()))
+    if len(files) > 1:
+        raise RecveilError("--items, --catalogue and --features name one public file: put all columns into it")
+    return files[0] if files else None
 
 
 def say(line: str) -> None:

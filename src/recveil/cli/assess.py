@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Seed, answer, numbers
+from recveil.cli.arguments import Columns, Data, Json, SchemaFile, Seed, answer, numbers
 
 
 def assess(
     data: Data,
     columns: Columns = None,
+    schema: SchemaFile = None,
     known: Annotated[
         str | None, typer.Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
     ] = None,
@@ -23,10 +24,10 @@ def assess(
     Example: recveil assess ratings.csv
     """
     levels = numbers(known)
-    from recveil.desk.assess import AssessRequest, run_assess
-    from recveil.desk.inputs import Input
+    from recveil.evaluation.assess import AssessRequest, run_assess
+    from recveil.releases.inputs import Input
 
-    found = run_assess(AssessRequest(Input(data, columns), levels, seed))
+    found = run_assess(AssessRequest(Input(data, columns, schema=schema), levels, seed))
     lines = [
         f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} people, {found['items']:,} items",
         *found["words"],

@@ -4,19 +4,18 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import Json, Seed, answer, terminal
+from recveil.cli.arguments import ItemsFile, Json, SchemaFile, Seed, answer, one_file, terminal
 
 
 def audit(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A mechanism, such as dp-streams:epsilon=1,delta=1e-6.")],
     data: Annotated[str | None, typer.Option(metavar="DATA", help="Data to put the canary into; else a toy.")] = None,
     columns: Annotated[str | None, typer.Option(metavar="ROLE=NAME,...", help="Such as user=uid,item=movie.")] = None,
+    schema: SchemaFile = None,
     runs: Annotated[int, typer.Option(help="Releases of each of the two neighbouring data sets.")] = 1000,
     one_run: Annotated[bool, typer.Option("--one-run", help="One release with many canaries instead.")] = False,
     canaries: Annotated[int, typer.Option(help="With --one-run: canaries, each in or out by a coin.")] = 1000,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The public ids, as for release; the canaries' are added.")
-    ] = None,
+    items: ItemsFile = None,
     confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
     as_json: Json = False,
     seed: Seed = None,
@@ -27,12 +26,12 @@ def audit(
 
     Example: recveil audit dp-streams:epsilon=1,delta=1e-6 --runs 500
     """
-    from recveil.desk.audit.request import AuditRequest, run_audit
-    from recveil.desk.inputs import Input
+    from recveil.evaluation.audit.request import AuditRequest, run_audit
     from recveil.mechanisms.spec import parse
+    from recveil.releases.inputs import Input
 
-    rows = Input(data, columns) if data else None
-    request = AuditRequest(parse(spec), rows, runs, one_run, canaries, catalogue, confidence, seed)
+    rows = Input(data, columns, schema=schema) if data else None
+    request = AuditRequest(parse(spec), rows, runs, one_run, canaries, one_file(items), confidence, seed)
     with terminal() as progress:
         record = run_audit(request, progress).record()
     how = f"after {runs} releases of each of two data sets ({record['canary']})"
@@ -51,14 +50,21 @@ def audit(
         lines.append(f"noise seen, as a share of the noise stated: {seen}")
     if record["short_of_noise"]:
         lines.append(f"less noise than stated: {', '.join(record['short_of_noise'])}")
+    if record["shared_noise"]:
+        lines.append(f"the same noise, where the proof takes it to be independent: {', '.join(record['shared_noise'])}")
     if record["excess"] > 0:
         lines.append(f"a canary moves the tables {record['excess']:.1%} farther than the guarantee reckons with")
     if chosen := record.get("selection"):
         what = f"selection of {' and '.join(chosen['columns'])} where no list is given"
         shares = ", ".join(f"{share:.3f}" for name, share in chosen["noise"].items() if "cells with" not in name)
         lines.append(
-            f"{what}: {chosen['verdict']}; epsilon is at least {chosen['lower']:.3f}; noise seen {shares or 'none'}"
+            f"{what}: {chosen['verdict']}; epsilon is at least {chosen['lower']:.3f}; noise seen {shares or 'none'}; "
+            f"an id that a canary alone has is kept with {chosen['passing']:.3f} of its part of delta"
         )
+        if chosen["seen_passing"] > 1:
+            lines.append(
+                f"at a delta that can be seen, such an id is kept {chosen['seen_passing']:.1f} times too often"
+            )
     answer(record, [*lines, f"verdict: {record['verdict']}"], as_json)
     if record["verdict"] == "broken":
         raise typer.Exit(3)

@@ -5,12 +5,24 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Duplicates, EngineName, Json, Master, NoSeed, answer, terminal
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    EngineName,
+    Json,
+    Master,
+    NoSeed,
+    SchemaFile,
+    answer,
+    terminal,
+)
 
 
 def clicks(
     data: Data,
     columns: Columns = None,
+    schema: SchemaFile = None,
     like: Annotated[
         float | None, typer.Option(metavar="RATING", help="From which rating on it is a like; else mid-scale.")
     ] = None,
@@ -34,13 +46,15 @@ def clicks(
 
     Example: recveil clicks ratings.csv --like 3 --items items.csv
     """
-    from recveil.desk.clicks import ClicksRequest, run_clicks
-    from recveil.desk.engine import Engine
-    from recveil.desk.inputs import Input
+    from recveil.actions.clicks import ClicksRequest, run_clicks
+    from recveil.actions.engine import Engine
+    from recveil.releases.inputs import Input
 
     where = Engine(engine, master)
     with terminal() as progress:
-        found = run_clicks(ClicksRequest(Input(data, columns, duplicates), like, base, users, items, where), progress)
+        found = run_clicks(
+            ClicksRequest(Input(data, columns, duplicates, schema=schema), like, base, users, items, where), progress
+        )
     answer(dict(found), _lines(found), as_json)
 
 

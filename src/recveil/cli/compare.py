@@ -6,18 +6,22 @@ from typing import Annotated
 import typer
 
 from recveil.cli.arguments import (
-    CatalogueFile,
     Columns,
     Data,
     Duplicates,
     FoldTags,
+    ItemsFile,
     Json,
+    LookedLedger,
+    SchemaFile,
     Seed,
     answer,
     names,
+    one_file,
     say,
     terminal,
 )
+from recveil.errors import RecveilError
 
 
 def compare(
@@ -41,13 +45,22 @@ def compare(
     shadows: Annotated[
         int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
     ] = None,
-    catalogue: CatalogueFile = None,
+    items: ItemsFile = None,
     attributes: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
     ] = None,
+    ledger: LookedLedger = None,
+    choose_epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="EPSILON", help="No figures: choose one with noise of this epsilon, entered in --ledger."),
+    ] = None,
+    stand_in: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Public rows to fit the candidates to, for --choose-epsilon.")
+    ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
+    schema: SchemaFile = None,
     duplicates: Duplicates = "last",
     fold_tags: FoldTags = False,
     as_json: Json = False,
@@ -58,25 +71,40 @@ def compare(
     Example: recveil compare ratings.csv --with pseudonymise --with random-ratings -o report.html
     """
     from recveil.formats.files import check_writable, write_text
+    from recveil.releases.inputs import Input
 
+    rows = Input(data, columns, duplicates, fold_tags, schema=schema)
+    if choose_epsilon is not None:
+        if releases or out or figures:
+            raise RecveilError("--choose-epsilon shows no figures and chooses among --with SPEC; leave the rest out")
+        from recveil.evaluation.choose import ChooseRequest, run_choose
+
+        stood = Input(stand_in, columns, duplicates, fold_tags, schema=schema) if stand_in else None
+        wishes = ChooseRequest(rows, tuple(with_), choose_epsilon, ledger or "", stood, holdout, one_file(items), seed)
+        with terminal() as progress:
+            chosen = run_choose(wishes, progress)
+        answer(chosen.record(), list(chosen.lines), as_json)
+        return
+    if stand_in:
+        raise RecveilError("--stand-in is for --choose-epsilon; to compare on public rows alone, name them as DATA")
     for place, endings in ((out, (".html",)), (figures, ())):
         if place:
             check_writable(place, endings)
     if out or figures:
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
-    from recveil.desk.cache import Cache, user_cache
-    from recveil.desk.compare import CompareRequest, run_compare
-    from recveil.desk.design import Design
-    from recveil.desk.inputs import Input
+    from recveil.evaluation.cache import Cache, user_cache
+    from recveil.evaluation.compare import CompareRequest, run_compare
+    from recveil.evaluation.design import Design
     from recveil.report.text import text
 
     request = CompareRequest(
-        Input(data, columns, duplicates, fold_tags),
+        rows,
         (*with_, *map(Path, releases or ())),
         Design(seed or 0, holdout, splits, quick, names(only), shadows),
         Cache(None) if no_cache else user_cache(),
-        catalogue,
+        one_file(items),
         attributes,
+        ledger,
     )
     with terminal() as progress:
         report = run_compare(request, progress)

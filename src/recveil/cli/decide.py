@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,8 @@ from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
-    from recveil.desk.decision import Context, Decider
+    from recveil.governance.decision import Decider
+    from recveil.governance.sheet import Context
 
 
 def decide(
@@ -24,6 +26,12 @@ def decide(
     recipient: Annotated[str, typer.Option(help="public, contractor, team, or a file of your own.")] = "public",
     until: Annotated[str | None, typer.Option(metavar="DATE", help="The last day of the approval.")] = None,
     condition: Annotated[list[str] | None, typer.Option(help="Words that are published with the decision.")] = None,
+    reason: Annotated[
+        str, typer.Option(help="Why, published with the decision; needed where the evidence does not speak for it.")
+    ] = "",
+    sheet: Annotated[
+        str, typer.Option(metavar="DIGEST", help="The sheet that was read; else the one in the owner's folder.")
+    ] = "",
     purpose: Annotated[str, typer.Option(help="Why it is released; for the sheet alone.")] = "",
     contract: Annotated[str, typer.Option(help="Under which contract; for the sheet alone.")] = "",
     ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
@@ -35,17 +43,18 @@ def decide(
 ) -> None:
     """Write the decision sheet of a bundle from what was measured; with --approve or --refuse, sign the decision.
 
-    The sheet goes into the owner's folder. Only the decision itself is added to the bundle, as a signed claim.
+    First without: read the sheet, which goes into the owner's folder. Then with the same recipient and purpose: what
+    is signed is the sheet that was read. Only the decision itself is added to the bundle, as a signed claim.
 
     Example: recveil decide out --as "Jane Roe, data protection officer" --key dpo.key --approve --until 2027-11-15
     """
     from datetime import date
 
-    from recveil.desk.decision import Context
-    from recveil.desk.decision import decide as write
-    from recveil.desk.engine import Engine
-    from recveil.desk.owner import owner_folder
-    from recveil.desk.recipients import read_recipient
+    from recveil.actions.engine import Engine
+    from recveil.governance.decision import decide as write
+    from recveil.governance.owner import owner_folder
+    from recveil.governance.recipients import read_recipient
+    from recveil.governance.sheet import Context
 
     try:
         last = date.fromisoformat(until) if until else None
@@ -55,10 +64,15 @@ def decide(
     context = Context(read_recipient(recipient), purpose, contract, last, conditions, ledger)
     decider = _decider(as_, key, approve, refuse)
     if decider:
+        decider = replace(decider, reason=reason.strip(), seen=sheet.strip().lower())
+    elif reason or sheet:
+        raise RecveilError("--reason and --sheet belong to a decision: say --approve or --refuse")
+    if decider:
         _warn(decider, context)
     with Engine(engine, master).place(bundle) as place:
         made = write(place, context, decider, owner_folder(place, owner))
     lines = [*made["sheet"]["verdict"]["sentences"], made["sheet"]["verdict"]["law"], f"the sheet: {made['files'][1]}"]
+    lines.append(f"its digest: {made['digest']}")
     lines.append(f"{made['folder']} stays with the owner; what may be published is {bundle} alone")
     if decider:
         lines.append(f"{decider.kind}: signed into {bundle}/claims.jsonl")
@@ -66,7 +80,7 @@ def decide(
 
 
 def _decider(as_: str | None, key: str | None, approve: bool, refuse: bool) -> Decider | None:
-    from recveil.desk.decision import Decider
+    from recveil.governance.decision import Decider
 
     if approve and refuse:
         raise RecveilError("--approve and --refuse exclude each other")
@@ -76,19 +90,26 @@ def _decider(as_: str | None, key: str | None, approve: bool, refuse: bool) -> D
         return None
     if not as_ or key is None:
         raise RecveilError('a decision has a name and a key: --as "name, role" --key KEY')
+    name, role = named(as_)
+    signer = signer_of(key)
+    return Decider(name, role, "approved" if approve else "refused", signer) if signer else None
+
+
+def named(as_: str) -> tuple[str, str]:
+    """Who signs, and in which role."""
     name, comma, role = (part.strip() for part in as_.partition(","))
     if not (name and comma and role):
         raise RecveilError(f'--as is a name and a role, such as "Jane Roe, data protection officer", not {as_!r}')
-    signer = signer_of(key)
-    return Decider(name, role, "approved" if approve else "refused", signer) if signer else None
+    return name, role
 
 
 def _warn(decider: Decider, context: Context) -> None:
     """What will be published in words is shown before it is signed; at a terminal it must be confirmed."""
     say(f"to be published and signed: {decider.kind} by {decider.name}, {decider.role}, for {context.recipient.title}")
-    for words in context.conditions:
+    said = (*context.conditions, *([decider.reason] if decider.reason else []))
+    for words in said:
         say(f"to be published word for word: {words}")
-    if context.conditions:
+    if said:
         say("warning: make sure that these words name nobody in the data and no figure that was measured on them")
     if sys.stdin.isatty() and not typer.confirm("Sign this?", err=True):
         raise RecveilError("nothing was signed")

@@ -14,7 +14,8 @@ from recveil.errors import RecveilError, not_installed
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
-    from recveil.desk.design import Design
+    from recveil.evaluation.design import Design
+    from recveil.releases.catalogue import Catalogue
     from recveil.report.table import Report
 
 SAMPLE = "films"
@@ -30,21 +31,22 @@ def demo(
 
     Example: recveil demo -o demo
     """
-    from recveil.desk.advice import fitting
-    from recveil.desk.assess import assess
-    from recveil.desk.bundle import load, save
-    from recveil.desk.cache import user_cache
-    from recveil.desk.compare import CompareRequest, run_compare
-    from recveil.desk.design import Design
-    from recveil.desk.inputs import Input
-    from recveil.desk.release import release
+    from recveil.evaluation.advice import fitting
+    from recveil.evaluation.assess import assess
+    from recveil.evaluation.cache import user_cache
+    from recveil.evaluation.compare import CompareRequest, run_compare
+    from recveil.evaluation.design import Design
     from recveil.mechanisms.spec import parse
+    from recveil.releases.bundle import load, save
+    from recveil.releases.catalogue import read_catalogue
+    from recveil.releases.inputs import Input
+    from recveil.releases.release import release
     from recveil.report.text import text
     from recveil.samples import sample
 
     begin = perf_counter()
     folder = Path(out)
-    data = sample(SAMPLE)
+    data, items = sample(SAMPLE), read_catalogue(f"sample:{SAMPLE}")
     say(f"sample:{SAMPLE}: {len(data):,} ratings of {data.n_items:,} films by {data.n_users:,} viewers")
 
     say("\n1. assess: what if only the ids were replaced?")
@@ -58,7 +60,7 @@ def demo(
     for spec in specs:
         directory = folder / "bundles" / spec.partition(":")[0]
         try:
-            made = release(data, parse(spec), seed=seed)
+            made = release(data, parse(spec), seed=seed, catalogue=items)
         except RecveilError as reason:  # such as too few people for its noise
             say(f"   no {spec}: {reason}")
             continue
@@ -70,10 +72,11 @@ def demo(
     say("\n3. attack and compare, with the quick referees")
     design = Design(seed or 0, quick=True)
     with terminal() as progress:
-        report = run_compare(CompareRequest(Input(f"sample:{SAMPLE}"), tuple(specs), design, user_cache()), progress)
+        request = CompareRequest(Input(f"sample:{SAMPLE}"), tuple(specs), design, user_cache(), items)
+        report = run_compare(request, progress)
     page = _drawn("the page of the report", lambda: _page(report, folder / "report.html"))
     say("\n4. decide: the sheet on which an officer decides, for the release that the verdict names first")
-    sheet = _drawn("the decision sheet", lambda: _sheet(report, data, folder, design))
+    sheet = _drawn("the decision sheet", lambda: _sheet(report, data, items, folder, design))
     lines = [*text(report), "", f"Done in {perf_counter() - begin:.0f} s."]
     lines += [f"Look at {page} in a browser."] if page else []
     lines.append(f"{bundles[0]['bundle']}/README.md is the card of a bundle.")
@@ -96,21 +99,22 @@ def _page(report: Report, path: Path) -> str:
     return str(path)
 
 
-def _sheet(report: Report, data: Interactions, folder: Path, design: Design) -> str:
+def _sheet(report: Report, data: Interactions, items: Catalogue, folder: Path, design: Design) -> str:
     """Release it once more with some people held out, attack that bundle, and write its sheet."""
-    from recveil.desk.bundle import save
-    from recveil.desk.decision import Context, decide
-    from recveil.desk.design import measures, split
-    from recveil.desk.measure import measure_release
-    from recveil.desk.owner import keep_measurements, owner_folder
-    from recveil.desk.recipients import read_recipient
-    from recveil.desk.release import release
+    from recveil.evaluation.design import measures, split
+    from recveil.evaluation.measure import measure_release
+    from recveil.governance.decision import decide
+    from recveil.governance.owner import keep_measurements, owner_folder
+    from recveil.governance.recipients import read_recipient
+    from recveil.governance.sheet import Context
     from recveil.mechanisms.spec import parse
+    from recveil.releases.bundle import save
+    from recveil.releases.release import release
     from recveil.report.verdict import closest, named
 
     entry = next(iter(named(report).values()), None) or closest(report) or report.entries[0]
     parts = split(data, design.holdout, [design.seed])
-    made = release(parts.train, parse(entry.spec))
+    made = release(parts.train, parse(entry.spec), catalogue=items)
     bundle = folder / "decision" / entry.spec.partition(":")[0]
     save(made, bundle, force=True)
     chosen = {name: measure for name, measure in measures(design).items() if name in DECISIVE}

@@ -38,11 +38,11 @@ def desk(
 
     Example: recveil desk ratings.csv --project ratings-desk
     """
+    from recveil.desk.pages.app import DeskServer
+    from recveil.desk.pages.guard import Keys
+    from recveil.desk.pages.office import Office
     from recveil.desk.project.crew import Crew, free_memory
     from recveil.desk.project.folder import open_project, sole_desk
-    from recveil.web.desk.app import DeskServer
-    from recveil.web.desk.guard import Keys
-    from recveil.web.desk.office import Office
 
     opened = open_project(project)
     with sole_desk(opened), _listen(port) as listening:

@@ -9,8 +9,11 @@ from recveil.cli.arguments import EngineName, Json, Master, NoSeed, answer, say
 
 def export(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
-    to: Annotated[str, typer.Option("--to", help="huggingface, recbole, kaggle, frictionless, zip.")],
+    to: Annotated[str, typer.Option("--to", help="huggingface, recbole, kaggle, frictionless, zip, challenge.")],
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="A new folder; for zip a new file.")],
+    court: Annotated[
+        str | None, typer.Option(metavar="DIR", help="For a challenge: the court whose items and limits it is about.")
+    ] = None,
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
@@ -20,11 +23,16 @@ def export(
 
     Example: recveil export out --to huggingface -o hub
     """
-    from recveil.desk.engine import Engine
-    from recveil.desk.export import export as write
+    if to == "challenge":
+        from recveil.court.challenge import export_challenge
 
-    with Engine(engine, master).place(bundle) as place:
-        made = write(place, to, out)
+        made = export_challenge(bundle, out, court)
+    else:
+        from recveil.actions.engine import Engine
+        from recveil.governance.export import export as write
+
+        with Engine(engine, master).place(bundle) as place:
+            made = write(place, to, out)
     for remark in made["remarks"]:
         say(remark)
     answer(made, [f"{out}: {', '.join(made['files'][:8])}"], as_json)

@@ -1,33 +1,74 @@
 """recveil inspect DATA: what is this file, what is taken for what, and what to type next."""
 
+from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, Types, answer, read_data
+from recveil.cli.arguments import Columns, Data, ItemsFile, Json, Types, answer, one_file, read_data, say
 
 
 def inspect(
     data: Data,
     columns: Columns = None,
     types: Types = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Propose a schema and write it there; one that is there is read by."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LEVELS", help="The scale of ratings, to be confirmed: 1..5 or 0.5..5/0.5.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Propose anew, in place of the schema that is there.")] = False,
+    items: ItemsFile = None,
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
     """What is this file? Its columns and their roles, people, items, ratings, times, and what to type next.
 
+    Of a public file of items (the column item, and no people) it says what is taken from it.
+
     Example: recveil inspect ratings.csv
     """
-    from recveil.desk.inspect import columns_of, warnings_of
-    from recveil.desk.inspect import inspect as look
-    from recveil.desk.next_steps import next_steps
+    from recveil.actions.next_steps import next_steps
+    from recveil.evaluation.advice import advise
+    from recveil.evaluation.inspect import columns_of, schema_of, warnings_of, with_scale
+    from recveil.evaluation.inspect import inspect as look
+    from recveil.evaluation.item_overview import is_item_file, item_overview, overview_lines
+    from recveil.formats.files import write_text
+    from recveil.formats.sources import KINDS, ending_of
+    from recveil.report.verdict import signpost
 
-    rows = read_data(data, columns, types)
+    if not columns and not schema and is_item_file(data):
+        about = item_overview(data)
+        answer(about, overview_lines(about), as_json)
+        return
+    declared = schema_of(data, columns, types, schema, force)
+    rows = read_data(data, declared)
     found = look(rows)
-    found["columns"] = columns_of(data, columns)
-    found["warnings"] = warnings_of(data)
-    found["next"] = next_steps(data, rows, columns)
-    answer(found, _lines(found), as_json)
+    found["columns"] = columns_of(data, schema=declared)
+    found["warnings"] = warnings_of(data, declared)
+    found["questions"], how = [], f" --columns {quote(columns)}" if columns else ""
+    if declared is not None:
+        declared, found["questions"] = with_scale(declared, rows, scale)
+        found["scale"] = declared.scale or None
+    if schema and declared is not None:
+        how = f" --schema {quote(schema)}"
+        if force or not Path(schema).exists():
+            write_text(schema, declared.text(f"How recveil reads {Path(data).name}."))
+            say(f"{schema}: a schema, proposed after a look at {data}; read it, change it, keep it")
+        else:
+            say(f"{schema} was there, and {data} is read by it; --force proposes another")
+    unknown = declared is not None and (declared.must_be_declared or ending_of(data) not in KINDS)
+    undeclared = schema is None and unknown
+    found["next"] = next_steps(data, rows, how, undeclared)
+    found["take"] = signpost(advise(rows))
+    if file := one_file(items):
+        found["items_file"] = item_overview(file, rows)
+        takes, given = ("recveil compare", "recveil release"), f" --items {quote(file)}"
+        found["next"] = [line + given * line.startswith(takes) for line in found["next"]]
+    answer(found, [*_lines(found), *(overview_lines(found["items_file"]) if file else [])], as_json)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
@@ -50,6 +91,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if found["columns"]:
         lines += ["", *_columns(found["columns"])]
     lines += [f"warning: {line}" for line in found["warnings"]]
+    lines += [f"question: {line}" for line in found["questions"]]
+    lines += [found["take"]] if found["take"] else []
     return [*lines, "", "next:", *(f"    {command}" for command in found["next"])]
 
 

@@ -17,7 +17,7 @@ def show(file: File = "ledger.jsonl", as_json: Json = False) -> None:
 
     Example: recveil ledger show --ledger shop.jsonl --json
     """
-    from recveil.desk.ledger import registry, summary
+    from recveil.releases.ledger import registry, summary
 
     _there(file)
     found = registry(file)
@@ -30,6 +30,9 @@ def show(file: File = "ledger.jsonl", as_json: Json = False) -> None:
         )
         for r in found["releases"]
     ]
+    lines += [
+        f"{e['date'][:10]}  {e['looked']} looked at the data: {', '.join(e['candidates'])}" for e in found["looks"]
+    ]
     answer(found, lines + summary(file), as_json)
 
 
@@ -39,7 +42,7 @@ def check(file: File = "ledger.jsonl", as_json: Json = False) -> None:
 
     Example: recveil ledger check --ledger shop.jsonl
     """
-    from recveil.desk import book
+    from recveil.releases import book
 
     problems, remarks = book.check(file)
     lines = [f"{file}: {'changed' if problems else 'whole'}", *problems, *(f"remark: {r}" for r in remarks)]
@@ -65,7 +68,7 @@ def budget(
     """
     from datetime import date
 
-    from recveil.desk.ledger import Budget, set_budget, summary
+    from recveil.releases.ledger import Budget, set_budget, summary
 
     try:
         last = date.fromisoformat(until) if until else None

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
-    CatalogueFile,
     Columns,
     Data,
     EngineName,
     FoldTags,
+    ItemsFile,
     Json,
+    LookedLedger,
     Master,
     Owner,
+    SchemaFile,
     Seed,
     answer,
     names,
     numbers,
+    one_file,
     say,
     terminal,
 )
@@ -27,7 +30,7 @@ from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
-    from recveil.desk.measure import Findings
+    from recveil.evaluation.measure import Findings
 
 
 def measure(
@@ -36,6 +39,7 @@ def measure(
         str, typer.Argument(metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool.")
     ],
     columns: Columns = None,
+    schema: SchemaFile = None,
     id_map: Annotated[
         str | None, typer.Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
     ] = None,
@@ -48,7 +52,7 @@ def measure(
     known: Annotated[
         str | None, typer.Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
     ] = None,
-    items: Annotated[str, typer.Option("--items", help="Which ones: random, rare, consecutive.")] = "random",
+    known_items: Annotated[str, typer.Option(help="Which ones: random, rare, consecutive.")] = "random",
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
@@ -59,7 +63,7 @@ def measure(
         str | None,
         typer.Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
     ] = None,
-    catalogue: CatalogueFile = None,
+    items: ItemsFile = None,
     seconds: Annotated[float, typer.Option(help="That COMMAND may take for one release.")] = 600.0,
     also: Annotated[
         str | None, typer.Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
@@ -75,6 +79,7 @@ def measure(
     owner: Owner = None,
     out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="The report as a page, .html.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every number, not the verdict alone.")] = False,
+    ledger: LookedLedger = None,
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
     master: Master = None,
@@ -87,7 +92,9 @@ def measure(
 
     Example: recveil measure ratings.csv out --map map.csv --holdout held.parquet
     """
-    levels, only_these = numbers(known), names(only)
+    levels, only_these, file = numbers(known), names(only), one_file(items)
+    if file in ("random", "rare", "consecutive"):  # what --items meant before there were files of them
+        known_items, file = str(file), None
     signer = signer_of(sign)
     if out:
         from recveil.formats.files import check_writable
@@ -96,28 +103,29 @@ def measure(
         if engine != "local":
             raise RecveilError("-o is for --engine local; on Spark too little is measured for a page")
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
-    from recveil.desk.engine import Engine
-    from recveil.desk.equipment import Equipment
-    from recveil.desk.inputs import Input
-    from recveil.desk.measure import MeasureRequest, run_measure
+    from recveil.actions.engine import Engine
+    from recveil.actions.measure import MeasureRequest, run_measure
+    from recveil.evaluation.equipment import Equipment
+    from recveil.releases.inputs import Input
 
     request = MeasureRequest(
-        data=Input(data, columns, fold_tags=fold_tags),
+        data=Input(data, columns, fold_tags=fold_tags, schema=schema),
         release=bundle,
         id_map=id_map,
         holdout=Input(holdout, fold_tags=fold_tags) if holdout else None,
         only=only_these,
         known=levels,
-        items=items,
+        items=known_items,
         ratings=ratings,
         seed=seed,
         engine=Engine(engine, master),
-        equipment=Equipment(shadows, command, seconds, also, also_map, attributes, catalogue),
+        ledger=ledger,
+        equipment=Equipment(shadows, command, seconds, also, also_map, attributes, file),
     )
     with terminal() as progress:
         found = run_measure(request, progress)
     if keep or signer:
-        from recveil.desk.owner import keep_measurements, owner_folder
+        from recveil.governance.owner import keep_measurements, owner_folder
 
         with request.engine.place(bundle) as place:
             folder = owner_folder(place, owner)
@@ -146,7 +154,7 @@ def table(rows: list[dict[str, Any]], weak: Container[str] = ()) -> list[str]:
         lines.append(
             f"{name:<{width}} {row['value']:>7.4f}  [{row['low']:.4f}, {row['high']:.4f}] "
             f"{control:>7} {chance:>7} {row['n']:>6}"
-            + ("  weak evidence" if row["name"].partition("-")[0] in weak else "")
+            + ("  weak evidence" if row["measure"] in weak else "")
             + ("  no better than chance" if _nothing(row) else "")
         )
     return lines

@@ -38,7 +38,8 @@ def _all(every: list[dict[str, Any]]) -> list[str]:
         promise = found["promise"]["status"] + (f", {found['promise']['unit']}" if found["promise"]["unit"] else "")
         first, *rest = wrap(found["for"] or found["does"], 90)
         lines += [f"{found['name']:<{width}}  {promise:<14}  {first}", *(" " * (width + 18) + line for line in rest)]
-    return lines
+    best = "; ".join(f"{found['best_for']}: {found['name']}" for found in every if found["best_for"])
+    return [*lines, "", f"with a proof, what keeps most of {best}"]
 
 
 def _one(found: dict[str, Any]) -> list[str]:
@@ -52,6 +53,7 @@ def _one(found: dict[str, Any]) -> list[str]:
     promise = found["promise"]
     lines += [
         "",
+        *([f"of those with a proof it keeps most of {found['best_for']}"] if found["best_for"] else []),
         f"made for {kinds}" + (f"; needs a {needs} column" if needs else ""),
         "runs on Spark" if found["spark"] == "yes" else f"does not run on Spark: {found['spark']}",
         f"example: --with {found['example']}",

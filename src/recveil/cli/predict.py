@@ -22,9 +22,9 @@ def predict(
 
     Example: recveil predict out mine.csv --top 5
     """
-    from recveil.desk.inputs import Input
-    from recveil.desk.predict import PredictRequest, run_predict
+    from recveil.evaluation.predict import PredictRequest, run_predict
     from recveil.formats.files import check_writable, write_text
+    from recveil.releases.inputs import Input
 
     if out:
         check_writable(out)

@@ -9,11 +9,15 @@ from recveil.cli.arguments import (
     Data,
     Duplicates,
     EngineName,
+    ItemsArePublic,
+    ItemsFile,
     Json,
     Master,
     OutsideBudget,
+    SchemaFile,
     Seed,
     answer,
+    one_file,
     terminal,
 )
 
@@ -28,9 +32,8 @@ def recommend(
         float | None, typer.Option(help="Estimated users an item must have; default 6 deviations.")
     ] = None,
     similar: Annotated[str | None, typer.Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
-    catalogue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The public item ids, for noisy tables.")
-    ] = None,
+    items: ItemsFile = None,
+    catalogue_is_public: ItemsArePublic = False,
     statistics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Tables kept by a release; nothing more is spent.")
     ] = None,
@@ -42,6 +45,7 @@ def recommend(
     engine: EngineName = "local",
     master: Master = None,
     columns: Columns = None,
+    schema: SchemaFile = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
     seed: Seed = None,
@@ -50,13 +54,13 @@ def recommend(
 
     Example: recveil recommend ratings.csv --with mask:p=auto --top 30
     """
-    from recveil.desk.engine import Engine
-    from recveil.desk.inputs import Input
-    from recveil.desk.recommend import RecommendRequest, run_recommend
+    from recveil.actions.engine import Engine
+    from recveil.actions.recommend import RecommendRequest, run_recommend
     from recveil.formats.files import check_writable, write_text
+    from recveil.releases.inputs import Input
 
     request = RecommendRequest(
-        data=Input(data, columns, duplicates),
+        data=Input(data, columns, duplicates, schema=schema),
         mechanism=with_,
         top=top,
         score=score,
@@ -64,7 +68,8 @@ def recommend(
         engine=Engine(engine, master),
         minsup=minsup,
         similar=similar,
-        catalogue=catalogue,
+        catalogue=one_file(items),
+        catalogue_is_public=catalogue_is_public,
         statistics=statistics,
         ledger=ledger,
         outside_budget=outside_budget,
@@ -78,9 +83,9 @@ def recommend(
     if made.directory:
         answer(made.record(), [f"{out}: {made.number:,} lists of {top}"], as_json)
         return
-    from recveil.recommenders.mask import lines
+    from recveil.evaluation.recommenders.mask import lines
 
-    shown = list(lines(made.lists))
+    shown = list(lines(made.lists if out else made.named()))
     if out:
         write_text(out, "\n".join(shown) + "\n")
         shown = [f"{out}: {made.number:,} lists of {top}"]

@@ -5,18 +5,21 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli.arguments import (
-    CatalogueFile,
     Columns,
     Data,
     Duplicates,
     EngineName,
     FoldTags,
+    ItemsArePublic,
+    ItemsFile,
     Json,
     Master,
     OutsideBudget,
+    SchemaFile,
     Seed,
     Types,
     answer,
+    one_file,
     terminal,
 )
 from recveil.cli.keys import passphrase
@@ -30,6 +33,7 @@ def release(
     ],
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
+    schema: SchemaFile = None,
     types: Types = None,
     duplicates: Duplicates = "last",
     fold_tags: FoldTags = False,
@@ -39,10 +43,11 @@ def release(
     holdout_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
-    catalogue: CatalogueFile = None,
-    features: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Public features of items, for dp-ratings: item, genres, year.")
-    ] = None,
+    items: ItemsFile = None,
+    catalogue_is_public: ItemsArePublic = False,
+    publish_titles: Annotated[
+        bool, typer.Option("--publish-titles", help="Let the titles of the items travel in the bundle.")
+    ] = False,
     scale: Annotated[
         str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
     ] = None,
@@ -58,6 +63,9 @@ def release(
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     outside_budget: OutsideBudget = False,
+    chosen_on_data: Annotated[
+        bool, typer.Option("--chosen-on-data", help="Say that figures computed on DATA were looked at before.")
+    ] = False,
     licence: Annotated[
         str | None, typer.Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
     ] = None,
@@ -77,26 +85,28 @@ def release(
     spec = with_[0]
     if scale:
         spec = f"{spec}{',' if ':' in spec else ':'}scale=({scale})"
-    from recveil.desk.engine import Engine
-    from recveil.desk.inputs import Input
-    from recveil.desk.publish import ReleaseRequest, run_release
+    from recveil.actions.engine import Engine
+    from recveil.actions.publish import ReleaseRequest, run_release
+    from recveil.releases.inputs import Input
 
     publication = _publication(licence, sign)  # a key that does not open is known before anything is spent
     request = ReleaseRequest(
-        Input(data, columns, duplicates, fold_tags, types),
+        Input(data, columns, duplicates, fold_tags, types, schema=schema),
         spec,
         out,
         format=format,
         time=time,
         holdout=holdout,
         holdout_file=holdout_file,
-        catalogue=catalogue,
-        features=features,
+        catalogue=one_file(items),
+        catalogue_is_public=catalogue_is_public,
+        publish_titles=publish_titles,
         attributes=attributes,
         keep_map=keep_map,
         keep_statistics=keep_statistics,
         ledger=ledger,
         outside_budget=outside_budget,
+        chosen_on_data=chosen_on_data,
         licence=publication["licence"],
         key=publication["sign"],
         force=force,
@@ -113,6 +123,10 @@ def release(
         f"{counted(manifest['users'], manifest['unit'] + 's', manifest['unit'])} by {manifest['spec']}",
         f"guarantee ({promise['status']}): {promise['sentence']}",
     ]
+    if promise["status"] == "proved":
+        from recveil.guarantee import CHOSEN_ON_DATA
+
+        lines.append(CHOSEN_ON_DATA[manifest["chosen_on_data"]])
     if promise["little"]:
         lines.insert(0, f"this promise means little: {promise['little']}")
     if manifest["seeded"]:
@@ -121,7 +135,7 @@ def release(
 
 
 def _publication(licence: str | None, sign: str | None) -> dict[str, Any]:
-    from recveil.desk.licences import licence as named
-    from recveil.desk.signing import load_key
+    from recveil.releases.licences import licence as named
+    from recveil.releases.signing import load_key
 
     return {"licence": named(licence) if licence else None, "sign": load_key(sign, passphrase) if sign else None}

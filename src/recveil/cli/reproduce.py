@@ -16,7 +16,7 @@ from recveil.cli.arguments import Json, answer, progress, say
 from recveil.errors import RecveilError, unknown
 
 if TYPE_CHECKING:
-    from recveil.reproduce.claim import Claim
+    from recveil.papers.claim import Claim
 
 NAMES = "clicks, mask, mbrw, pritop, shuffle-nnn"
 
@@ -36,10 +36,10 @@ def reproduce(
 
     Example: recveil reproduce mask --data DIR -o mask.html
     """
-    from recveil.desk.cache import Cache, user_cache
+    from recveil.evaluation.cache import Cache, user_cache
     from recveil.formats.files import check_writable
-    from recveil.reproduce.papers import PAPERS, record
-    from recveil.reproduce.papers import reproduce as make
+    from recveil.papers.papers import PAPERS, record
+    from recveil.papers.papers import reproduce as make
 
     if paper not in PAPERS:
         raise unknown("paper", paper, PAPERS)
@@ -83,8 +83,8 @@ def _write(document: dict[str, Any], path: Path) -> None:
 
 def _lines(claims: list[Claim], width: int = 100) -> Iterator[str]:
     """A block for each claim, no wider than the terminal; at the end every verdict with its meaning and its number."""
-    from recveil.reproduce.claim import MEANINGS
-    from recveil.reproduce.papers import counts
+    from recveil.papers.claim import MEANINGS
+    from recveil.papers.papers import counts
 
     for c in claims:
         span = "" if c.low is None or c.high is None else f" [{c.low:.4g}, {c.high:.4g}]"

@@ -16,7 +16,6 @@ from recveil.errors import RecveilError
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-DEMO = "sample:films"
 VARIABLES = "RECVEIL_SERVE"  # and the name of an option: RECVEIL_SERVE_DATABASE
 
 
@@ -40,7 +39,11 @@ def _settings_file(context: typer.Context, file: str | None) -> str | None:
 
 def serve(
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A log whose people come first; else the sample of films.")
+        str | None,
+        typer.Argument(metavar="DATA", help="A log whose people and items come first; else it starts empty."),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Invented people and items to try it with: films.")
     ] = None,
     columns: Columns = None,
     database: Annotated[str, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = "recveil.sqlite",
@@ -61,6 +64,9 @@ def serve(
     ] = "model",
     model_epsilon: Annotated[float, typer.Option(help="The budget of a year's item models for one person.")] = 4.0,
     model_refreshes: Annotated[int, typer.Option(help="How many item models are made in a year.")] = 4,
+    model_people: Annotated[
+        int, typer.Option(min=1, help="A model waits for so many people, as the public count says.")
+    ] = 500,
     publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
     like: Annotated[
         float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
@@ -103,12 +109,12 @@ def serve(
 
     Example: recveil serve ratings.csv --like 3 --titles movies.csv --database postgresql://studio@localhost/studio
     """
-    from recveil.web.advisor.identity import digest
-    from recveil.web.advisor.item_model import ModelBudget
-    from recveil.web.advisor.noisy_counters import CounterBudget
-    from recveil.web.advisor.running import Serving, check_workers, serve_many, server_of
-    from recveil.web.advisor.store import check_clock, open_store
-    from recveil.web.advisor.studio import Settings, open_studio
+    from recveil.advisor.identity import digest
+    from recveil.advisor.item_model import ModelBudget
+    from recveil.advisor.noisy_counters import CounterBudget
+    from recveil.advisor.running import Serving, check_workers, serve_many, server_of
+    from recveil.advisor.store import check_clock, open_store
+    from recveil.advisor.studio import Settings, open_studio
 
     if log not in ("text", "json"):
         raise RecveilError(f"--log is text or json, not {log}")
@@ -120,13 +126,13 @@ def serve(
             check_workers(workers, engine)
             if not trust_clock:
                 check_clock(engine)
-            _fill(engine, data, columns, duplicates, like, titles)
+            _fill(engine, _first(data, sample), columns, duplicates, like, titles)
             settings = Settings(
                 min_people=min_people,
                 counters=_chosen(counters),
                 budget=CounterBudget(epsilon, delta, looks, changes),
                 recommend=_recommender(recommend),
-                models=ModelBudget(model_epsilon, delta, model_refreshes),
+                models=ModelBudget(model_epsilon, delta, model_refreshes, model_people),
                 publish_every=publish_every,
                 rate=rate,
                 accounts=accounts,
@@ -164,7 +170,7 @@ def _admin_token(file: str | None) -> str | None:
             say("no admin token: the catalogue cannot be changed over the API (RECVEIL_ADMIN_TOKEN sets one)")
             return None
         if not token:
-            from recveil.web.advisor.identity import new_token
+            from recveil.advisor.identity import new_token
 
             token = new_token()
             say(f"admin token, shown this once: {token}")
@@ -217,19 +223,24 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+def _first(data: str | None, sample: str | None) -> str | None:
+    if data is not None and sample is not None:
+        raise RecveilError("DATA or --sample: one of them comes first")
+    return data if sample is None else f"sample:{sample}"
+
+
 def _fill(
     engine: Engine, data: str | None, columns: str | None, duplicates: str, like: float | None, titles: str | None
 ) -> None:
-    """The first people of an empty store: those of DATA, or of the sample."""
+    """The first people of an empty store: those of DATA, where it is given."""
+    from recveil.advisor.loading import is_empty, load
+    from recveil.advisor.titles import read_titles
     from recveil.clicks.profiles import clicks
-    from recveil.web.advisor.loading import is_empty, load
-    from recveil.web.advisor.titles import read_titles
 
     if data is None:
-        if not is_empty(engine):
-            return
-        data = DEMO
-        say(f"an empty database: it begins with {DEMO}")
+        if is_empty(engine):
+            say("an empty catalogue: PUT /api/v1/items fills it, or DATA or --sample films at a first start")
+        return
     log = clicks(read_released(data, columns, duplicates).compact(), like)
     if load(engine, log, read_titles(titles) if titles else {}):
         say(f"{len(log):,} clicks of {log.users:,} nameless people loaded")

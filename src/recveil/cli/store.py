@@ -23,7 +23,7 @@ def backup(
 
     Example: recveil store backup monday.backup --database postgresql://studio@localhost/studio
     """
-    from recveil.web.advisor import backup as copying
+    from recveil.advisor import backup as copying
 
     found = copying.backup(database, file)
     answer(found, [f"{file}: {_amounts(found)}"], as_json)
@@ -39,7 +39,7 @@ def restore(
 
     Example: recveil store restore monday.backup --database new.sqlite
     """
-    from recveil.web.advisor import backup as copying
+    from recveil.advisor import backup as copying
 
     found = copying.restore(file, database)
     lines = [
@@ -56,7 +56,7 @@ def check(database: Database = "recveil.sqlite", as_json: Json = False) -> None:
 
     Example: recveil store check --database monday.backup
     """
-    from recveil.web.advisor import backup as copying
+    from recveil.advisor import backup as copying
 
     found = copying.check_database(database)
     whole = "a fault" if found["problems"] else "whole"

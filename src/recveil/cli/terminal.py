@@ -4,7 +4,7 @@ import sys
 from time import monotonic
 from typing import Any
 
-from recveil.desk.progress import Progress
+from recveil.releases.progress import Progress
 
 SILENCE = 20.0  # seconds between two lines of progress where there is no terminal
 

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import CatalogueFile, Columns, Data, Duplicates, Json, Seed, answer, say, terminal
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Duplicates,
+    ItemsFile,
+    Json,
+    SchemaFile,
+    Seed,
+    answer,
+    one_file,
+    say,
+    terminal,
+)
 from recveil.errors import RecveilError
 
 _FIGURES = (".html", ".svg", ".png")
@@ -20,17 +32,20 @@ def tune(
     people: Annotated[
         int | None, typer.Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
     ] = None,
-    items: Annotated[int | None, typer.Option(metavar="N", help="And with so many items.")] = None,
+    twin_items: Annotated[int | None, typer.Option(metavar="N", help="And with so many items.")] = None,
     count: Annotated[
         float | None, typer.Option(metavar="EPSILON", help="Or with as many as there are, counted with this noise.")
     ] = None,
-    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Enter there what --count spends.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Enter what --count spends, or that DATA were looked at.")
+    ] = None,
     on_data: Annotated[
         bool, typer.Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
     ] = False,
-    catalogue: CatalogueFile = None,
+    items: ItemsFile = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
     columns: Columns = None,
+    schema: SchemaFile = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
     seed: Seed = None,
@@ -41,11 +56,14 @@ def tune(
     """
     if figure and not figure.endswith(_FIGURES):
         raise RecveilError(f"{figure}: a figure is written as {', '.join(_FIGURES)}")
-    from recveil.desk.inputs import Input
-    from recveil.desk.tune import TuneRequest, run_tune
+    from recveil.evaluation.tune import TuneRequest, run_tune
+    from recveil.releases.inputs import Input
 
-    rows = Input(data, columns, duplicates)
-    request = TuneRequest(rows, with_, keep, people, items, on_data, seed, catalogue, count, ledger)
+    rows = Input(data, columns, duplicates, schema=schema)
+    file = one_file(items)
+    if file and file.isdigit():  # what --items meant before there were files of them
+        twin_items, file = int(file), None
+    request = TuneRequest(rows, with_, keep, people, twin_items, on_data, seed, file, count, ledger)
     with terminal(lines=True) as progress:
         found = run_tune(request, progress)
     if figure:

@@ -8,9 +8,15 @@ from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answe
 
 
 def verify(
-    bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle.")],
+    bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle, or the .html of a court's board.")],
     trust: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The keys that you know: fingerprint, role, name; a line each.")
+        str | None, typer.Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")
+    ] = None,
+    approved: Annotated[
+        bool, typer.Option("--approved", help="Nothing holds but an approval that stands, by an officer whom you know.")
+    ] = False,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="RECIPIENT", help="And that is for this recipient, such as public.")
     ] = None,
     owner: Owner = None,
     engine: EngineName = "local",
@@ -18,18 +24,39 @@ def verify(
     as_json: Json = False,
     seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
-    """Prove that a bundle's files belong together, and say who signed what. Exit code 3 where something does not hold.
+    """Prove that a bundle's files belong together, say who signed what, and how it stands.
 
-    Example: recveil verify out --trust fingerprints
+    Exit code 3 where something does not hold, or where it was refused, withdrawn, superseded or has expired.
+
+    Example: recveil verify out --trust trust.toml --approved --for public
     """
-    from recveil.desk.claims import read_trust
-    from recveil.desk.engine import Engine
-    from recveil.desk.owner import owner_folder
-    from recveil.desk.verification import verify_bundle
+    if bundle.endswith((".html", ".json")):
+        _verify_board(bundle, trust, as_json)
+        return
+    from recveil.actions.engine import Engine
+    from recveil.governance.owner import owner_folder
+    from recveil.governance.trust import read_trust
+    from recveil.governance.verification import verify_bundle
 
     known = read_trust(trust) if trust else None
     with Engine(engine, master).place(bundle) as place:
-        found = verify_bundle(place, known, owner_folder(place, owner))
+        found = verify_bundle(place, known, owner_folder(place, owner), approved=approved, recipient=for_)
     answer(found.record(), found.lines(), as_json)
     if found.problems:
+        raise typer.Exit(3)
+
+
+def _verify_board(board: str, trust: str | None, as_json: bool) -> None:
+    from recveil.court.board import verify_board
+    from recveil.governance.trust import read_trust
+
+    known = read_trust(trust) if trust else None
+    document, found = verify_board(board, known)
+    problems = [*found.problems, *([] if known is None or found.claims else ["nobody signed this board"])]
+    remarks = [*found.remarks, *(["nobody signed it"] if not found.claims else [])]
+    lines = [f"{'not verified' if problems else 'the files hold'}: the board of court {document.get('court')}"]
+    lines += found.lines() + [f"remark: {r}" for r in remarks] + [f"not verified: {p}" for p in problems]
+    record = {"verified": not problems, "claims": found.record(), "problems": problems, "remarks": remarks}
+    answer(record, lines, as_json)
+    if problems:
         raise typer.Exit(3)

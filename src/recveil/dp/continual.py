@@ -15,6 +15,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.dp.budget import SPARE
 from recveil.dp.noise import draw, gaussian
 from recveil.errors import RecveilError
 from recveil.randomness import Source
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 
 SCALE = 4096  # of R in whole numbers
 MOST_LOOKS = 10_000
+PART = 1 << 15  # counters at once: about a millisecond in which no other thread of this process runs
 _SAFE = 1e-9  # relative; far above what rounding can do here
 
 
@@ -46,7 +48,7 @@ def variance(looks: int, changes: int, rho: float) -> int:
     """The least integer variance of z with which `changes` of one unit, over all looks, spend at most rho."""
     if not rho > 0:
         raise RecveilError(f"a budget must be positive, not {rho:g}")
-    return ceil(changes * squared_norm(looks) / (2 * rho) * (1 + _SAFE))
+    return ceil(changes * squared_norm(looks) / (2 * rho) * (1 + _SAFE)) + SPARE
 
 
 @lru_cache(maxsize=8)
@@ -65,9 +67,20 @@ def deviation(look: int, looks: int, of_z: int) -> float:
 
 
 def noise(source: Source, look: int, looks: int, of_z: int, n: int) -> Floats:
-    """L z for n counters at a look: the same for the same source, whenever it is asked for."""
+    """L z for the counters 0 .. n - 1 at a look: a counter's is the same from the same source, whenever it is asked for
+    and however many there are."""
     column, law = answers(looks), gaussian(of_z)
+    sources = [source.derive("look", s) for s in range(1, look + 1)]
     total = np.zeros(n)
-    for s in range(1, look + 1):
-        total += column[look - s] * draw(law, n, source.derive("look", s))
+    for first in range(0, n, PART):
+        part = total[first : first + PART]
+        for s, one in enumerate(sources, 1):
+            part += column[look - s] * draw(law, len(part), one, first)
     return total
+
+
+def whole(values: Floats) -> Ints:
+    """To the nearest whole number, halves upwards: a whole number that is added before or after makes no difference.
+    (np.rint goes to the even one of two, and whether the noise alone is even is nobody's to see.)"""
+    found: Ints = np.floor(values + 0.5).astype(np.int64)
+    return found

@@ -11,13 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import erfc
 
-from recveil.kernels import pair_tables
-from recveil.kernels.mixtures import mixture_weights
-from recveil.kernels.pair_tables import FAR, STEPS
+from recveil import kernels
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -59,7 +56,7 @@ def common_neighbours(M: Floats, prior: Floats, sigma: float) -> NDArray[np.floa
     """
     norm = np.sqrt(np.maximum(M.sum(1), 1e-9))
     i, j = np.nonzero(M - prior > _NEAR * sigma)
-    E = sparse.csr_array((((M - prior)[i, j] / norm[i] / norm[j]).astype(np.float32), (i, j)), shape=M.shape)
+    E = scipy.sparse.csr_array((((M - prior)[i, j] / norm[i] / norm[j]).astype(np.float32), (i, j)), shape=M.shape)
     found: NDArray[np.float32] = (E @ E).toarray()
     return found
 
@@ -109,12 +106,12 @@ def shrink_table(noisy: Singles, prior: Singles, sigma: float, powers: Sequence[
     ends = class_ends(len(cells), _FIRST_BIN, _GROWTH)
     places = len(cells) - np.array(ends, dtype=np.int64)
     edges = np.partition(cells, places)[places] if ends else cells[:0]
-    counts = pair_tables.count_levels(noisy, prior, edges, sigma)
+    counts = kernels.pair_tables.count_levels(noisy, prior, edges, sigma)
     factors = np.zeros(counts.shape)
     heights = _heights(int(np.flatnonzero(counts.any(0)).max(initial=0)) + 1)
     for kind in np.flatnonzero(counts.any(1)):
         factors[kind, : len(heights)] = _factor(heights, counts[kind, : len(heights)])
-    return [pair_tables.shrink_cells(noisy, prior, edges, sigma, factors**power) for power in powers]
+    return [kernels.pair_tables.shrink_cells(noisy, prior, edges, sigma, factors**power) for power in powers]
 
 
 def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats:
@@ -127,14 +124,20 @@ def above(values: Floats, sigma: float, threshold: float, hidden: int) -> Floats
 
 def _levels(z: Floats) -> NDArray[np.int64]:
     """A number for each class of like deviations."""
-    near = np.minimum(z, FAR) * STEPS + 0.5
-    return near.astype(np.int64) + (np.log2(np.maximum(z, FAR) / FAR) * STEPS + 0.5).astype(np.int64)
+    near = np.minimum(z, kernels.pair_tables.FAR) * kernels.pair_tables.STEPS + 0.5
+    return near.astype(np.int64) + (
+        np.log2(np.maximum(z, kernels.pair_tables.FAR) / kernels.pair_tables.FAR) * kernels.pair_tables.STEPS + 0.5
+    ).astype(np.int64)
 
 
 def _heights(n: int) -> Floats:
     """The deviation that each class of _levels stands for."""
     level = np.arange(n)
-    return np.asarray(np.minimum(level / STEPS, FAR) * 2.0 ** (np.maximum(level - FAR * STEPS, 0) / STEPS))
+    return np.asarray(
+        np.minimum(level / kernels.pair_tables.STEPS, kernels.pair_tables.FAR)
+        * 2.0
+        ** (np.maximum(level - kernels.pair_tables.FAR * kernels.pair_tables.STEPS, 0) / kernels.pair_tables.STEPS)
+    )
 
 
 def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0.0, 0), steps: int = 2000) -> Floats:
@@ -144,7 +147,7 @@ def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0
     """
     spread = 1 + _VARIANCES
     likelihood = np.exp(-0.5 * z[:, None] ** 2 / spread + 0.5 * z[:, None] ** 2 / spread[-1]) / np.sqrt(spread)
-    below = 0.5 * erfc(-hidden[0] / np.sqrt(2 * spread))
+    below = 0.5 * scipy.special.erfc(-hidden[0] / np.sqrt(2 * spread))
     start = np.full(len(_VARIANCES), 1 / len(_VARIANCES))
     joint = likelihood * mixture(np.vstack([likelihood, below]), np.append(counts, hidden[1]), start, steps)
     return np.asarray((joint * (_VARIANCES / spread)).sum(1) / joint.sum(1))
@@ -153,7 +156,7 @@ def _factor(z: Floats, counts: NDArray[np.int64], hidden: tuple[float, int] = (0
 def mixture(likelihood: Floats, counts: NDArray[np.int64], weight: Floats, steps: int) -> Floats:
     """Weights of the columns of a likelihood that explain best how often each of its rows was seen, by EM."""
     table = np.ascontiguousarray(likelihood, dtype=np.float64)
-    found: Floats = mixture_weights(table, counts.astype(np.int64), weight.astype(np.float64), steps)
+    found: Floats = kernels.mixtures.mixture_weights(table, counts.astype(np.int64), weight.astype(np.float64), steps)
     return found
 
 

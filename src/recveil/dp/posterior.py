@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.dp.denoise import class_ends, mixture
 from recveil.dp.noise import Law
@@ -27,7 +27,7 @@ _STEPS = 300
 _LEVELS = 8  # of a standard deviation
 
 
-def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float) -> sparse.csr_array:
+def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, least: float) -> scipy.sparse.csr_array:
     """The expected numbers behind a noisy table; those below `least` are left out.
 
     rows, columns: positive weights whose product tells which cells to expect the most of.
@@ -50,7 +50,7 @@ def posterior(noisy: NDArray[Any], rows: Floats, columns: Floats, law: Law, leas
         found.append((r + start, c, mean[r, c]))
         start += len(part)
     r, c, value = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return sparse.csr_array((value, (r, c)), shape=noisy.shape)
+    return scipy.sparse.csr_array((value, (r, c)), shape=noisy.shape)
 
 
 def posterior_list(noisy: NDArray[Any], law: Law) -> Floats:

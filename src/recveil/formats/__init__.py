@@ -1,7 +1,8 @@
 """Files and frames <-> Interactions.
 
 Read: csv, tsv, parquet, jsonl, MovieLens (u.data, ratings.dat, ratings.csv), RecBole .inter, HetRec .dat, each also
-as .gz or .zst; polars, pandas and arrow frames; scipy CSR; user itemsets. Written: parquet, csv, .inter, .itemsets.
+as .gz or .zst; by a schema also other encodings and separators, no header, lists, JSON of both shapes; polars, pandas
+and arrow frames; scipy CSR; user itemsets. Written: parquet, csv, .inter, .itemsets.
 Whatever is wrong with an input comes out as one RecveilError line that names the file and the line.
 """
 

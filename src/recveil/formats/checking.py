@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, Interactions, from_ids
 from recveil.errors import RecveilError
+from recveil.formats.roles import Roles
 from recveil.ids import narrow, ranked, whole
 
 RowName = Callable[[int], str]  # where the reader's row n stands, in the words of the file: "ratings.csv, line 8"
 Broken = Literal["refuse", "drop"]
+Note = Callable[[str], None]  # told a line for the owner's own screen
 Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares them
 
 SECONDS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -29,12 +31,15 @@ NO_ID = "is not an id: neither a whole number nor text"
 
 
 class Raw(NamedTuple):
-    """Columns under the names of their roles; where each row stands; which ids the file does not say the type of."""
+    """Columns under the names of their roles; where each row stands; which ids the file does not say the type of; how
+    many lines are nobody's row.
+    """
 
     frame: pl.DataFrame
     place: RowName
     unit: Literal["user", "session"]
     untyped: frozenset[str] = frozenset()
+    lost: int = 0
 
 
 class CheckedColumn(NamedTuple):
@@ -45,13 +50,21 @@ class CheckedColumn(NamedTuple):
     rule: str = ""
 
 
-def interactions(raw: Raw, source: str, types: Types | None = None, broken: Broken = "refuse") -> Interactions:
+def interactions(
+    raw: Raw,
+    source: str,
+    types: Types | None = None,
+    broken: Broken = "refuse",
+    note: Note = lambda line: None,  # noqa: ARG005
+) -> Interactions:
     """Interactions from a frame whose columns carry the names of their roles.
 
     A row without ids, or with a rating or a time that is none, is refused; or dropped, while its user stays in the
-    vocabulary, with nothing.
+    vocabulary, with nothing. How many were, `note` is told, for the owner alone.
     """
     frame, place = raw.frame, raw.place
+    if raw.lost:
+        note(f"{raw.lost:,} line{'s' * (raw.lost != 1)} left out that {'are no rows' if raw.lost > 1 else 'is no row'}")
     if isinstance(frame["item"].dtype, pl.List | pl.Array):
         frame, place = _unrolled(frame, place, broken)
     if frame.height == 0 and broken == "refuse":
@@ -73,6 +86,7 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
     people = values["user"]
     if faulty:
         good = ~np.any([mask.to_numpy() for mask in faulty.values()], axis=0)
+        note(left_out(frame.height - int(good.sum()), {role: int(mask.sum() or 0) for role, mask in faulty.items()}))
         people = people.drop_nulls()
         keep = pl.Series(good)
         values = {role: v.filter(keep) if role in IDS else v[good] for role, v in values.items()}
@@ -86,6 +100,12 @@ def interactions(raw: Raw, source: str, types: Types | None = None, broken: Brok
     vocabularies: dict[str, Any] = {f"{role}s": narrow(getattr(made, f"{role}s")) for role in untyped}  # same order
     levels = declared_levels(frame["rating"].dtype) if "rating" in frame.columns else None
     return replace(made, untyped=untyped, levels=levels, **vocabularies)
+
+
+def left_out(rows: int, by: Mapping[str, int]) -> str:
+    """How many rows are no interactions, and what they lack; never which, nor what stands in them."""
+    lacking = ", ".join(f"{role} in {n:,}" for role, n in by.items())
+    return f"{rows:,} row{'s' * (rows != 1)} left out, for want of a value that will do: {lacking}"
 
 
 def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bool = False) -> CheckedColumn:
@@ -261,3 +281,9 @@ def date_text(parts: Sequence[pl.Expr]) -> pl.Expr:
     """ISO text from year, month, day[, hour, minute, second]."""
     date = pl.concat_str(parts[:3], separator="-")
     return date if len(parts) == 3 else date + " " + pl.concat_str(parts[3:], separator=":")
+
+
+def select(frame: pl.DataFrame, names: Sequence[str], roles: Roles) -> pl.DataFrame:
+    """The columns that play a role, under the names of their roles."""
+    parts = {role: [pl.col(names[n]) for n in where] for role, where in roles.columns.items()}
+    return frame.select(**{role: p[0] if len(p) == 1 else date_text(p) for role, p in parts.items()})

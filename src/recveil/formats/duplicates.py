@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
@@ -56,7 +56,7 @@ def count_duplicates(data: Interactions) -> int:
 def _all_pairs_differ(data: Interactions) -> bool:
     """Two counting sorts bring equal pairs side by side: half the time of counting the distinct ones."""
     ones = np.ones(len(data), dtype=np.int8)
-    pairs = sparse.coo_array((ones, (data.user, data.item)), shape=(data.n_users, data.n_items))
+    pairs = scipy.sparse.coo_array((ones, (data.user, data.item)), shape=(data.n_users, data.n_items))
     pairs.has_canonical_format = True  # or tocsr would already sum the repeats up
     return bool(pairs.tocsr().tocsc().has_canonical_format)
 

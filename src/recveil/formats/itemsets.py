@@ -11,14 +11,17 @@ import polars as pl
 
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Raw
+from recveil.formats.roles import Names
+from recveil.formats.schema import Schema
 from recveil.formats.sources import DataFile
 
+ITSELF = {"user": "userid", "item": "items"}  # what the columns are called that no line names
 BREAKS = "[\t,\r\n]"
 
 
-def read_itemsets(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def read_itemsets(source: DataFile, mapping: Mapping[str, Names] | None, broken: Broken, schema: Schema | None) -> Raw:
     """Who has which item; ids that are all whole numbers become integers."""
-    if mapping:
+    if mapping and (schema is None or mapping != ITSELF):
         raise RecveilError(f"{source.name}: a file of itemsets has no column names to map")
     users: list[str] = []
     profiles: list[list[str]] = []
@@ -43,6 +46,21 @@ def read_itemsets(source: DataFile, mapping: Mapping[str, str] | None, broken: B
     if not users and broken == "refuse":
         raise RecveilError(f"{source.name}: the file is empty")
     return Raw(frame.explode("item"), place, "user", frozenset(IDS))
+
+
+def read_lists(source: DataFile, mapping: Mapping[str, Names] | None, broken: Broken, schema: Schema | None) -> Raw:
+    """A user and the items of hers on each line, in their order: user i1 i2 i3."""
+    if schema is None or mapping != {"user": "user", "item": "items"}:
+        raise RecveilError(f"{source.name}: lines of lists are read by a schema; recveil inspect --schema proposes one")
+    users: list[str] = []
+    profiles: list[list[str]] = []
+    for line in source.lines(broken == "drop"):
+        fields = line.strip().split(schema.separator if schema.separator.strip() else None)
+        if fields and fields[0]:
+            users.append(fields[0])
+            profiles.append(fields[1:])
+    frame = pl.DataFrame({"user": users, "item": profiles}, schema={"user": pl.String, "item": pl.List(pl.String)})
+    return Raw(frame, lambda row: f"{source.name}, row {row + 1}", "user", frozenset(IDS))
 
 
 def put_itemsets(frame: pl.DataFrame, file: BinaryIO, name: str) -> None:

@@ -60,35 +60,40 @@ def _regular_quotes(text: Bytes, quote: NDArray[np.bool_], following: Bytes, sep
 
 def fields_by_line(
     source: DataFile, reader: Reader, separator: str, skip: int, where: tuple[int, int, int]
-) -> pl.DataFrame:
-    """The fields of each line under the numbers of their columns, missing ones null, further ones passed over.
+) -> tuple[pl.DataFrame, int]:
+    """The fields of each line under the numbers of their columns, missing ones null, further ones passed over; and how
+    many lines are nobody's.
 
     `where`: how many columns there are, and where user and item stand; a line without fields for both is nobody's. One
     that is no csv by itself is split where its separators stand, and has no item.
     """
     width, user, item = where
     columns: list[list[str | None]] = [[] for _ in range(width)]
+    lost = 0
     with source.open() as file:
-        for n, raw in enumerate(islice(file, skip, None), skip):
-            line = raw.decode("utf-8" if n else "utf-8-sig", "replace").removesuffix("\n").removesuffix("\r")
+        for raw in islice(file, skip, None):
+            line = raw.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
             try:
                 fields: list[str] = next(reader([line]), [])
             except csv.Error:
                 fields = line.split(separator)
                 fields[item : item + 1] = [""] * (item < len(fields))
             if len(fields) <= max(user, item):
+                lost += bool(line.strip())
                 continue
             for k, column in enumerate(columns):
                 column.append((fields[k] or None) if k < len(fields) else None)
-    return pl.DataFrame({str(n): pl.Series(column, dtype=pl.String) for n, column in enumerate(columns)})
+    return pl.DataFrame({str(n): pl.Series(column, dtype=pl.String) for n, column in enumerate(columns)}), lost
 
 
-def objects_by_line(lines: list[bytes], parse: Callable[[bytes], pl.DataFrame]) -> pl.DataFrame:
-    """The JSON objects of the lines that are one, in the order of the lines; the others are halved away."""
+def objects_by_line(
+    lines: list[bytes], parse: Callable[[bytes], pl.DataFrame], by_hand: Callable[[bytes], pl.DataFrame]
+) -> pl.DataFrame:
+    """The JSON objects of the lines that are one, in their order; others are found by halving and read by hand."""
     try:
         return parse(b"\n".join(lines))
     except (OSError, ValueError, *LIBRARIES):
         if len(lines) == 1:
-            return parse(b"")
+            return by_hand(lines[0])
     half = len(lines) // 2
-    return pl.concat([objects_by_line(part, parse) for part in (lines[:half], lines[half:])])
+    return pl.concat([objects_by_line(part, parse, by_hand) for part in (lines[:half], lines[half:])])

@@ -10,18 +10,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.errors import RecveilError
-from recveil.formats.roles import Role, assign
+from recveil.formats.checking import Types
+from recveil.formats.itemsets import ITSELF
+from recveil.formats.roles import Names, Role, assign
+from recveil.formats.schema import Schema
+from recveil.formats.sniffing import Form, sniff
 from recveil.formats.sources import DataFile, find, first_line, one_line
 from recveil.formats.text import has_broken_lines, records
 
 SAMPLE = 1000  # rows
+NO_TEXT = ("parquet", "jsonl", "json", "itemsets", "lists")
+FEW = 3  # people who must have a key before a schema is proposed that has it
 MOST = 0.5  # of the values that must look alike
 
 # What a name tells: words as they stand in names of columns, without "_", "-" and blanks.
@@ -61,14 +67,14 @@ class Column:
         return asdict(self)
 
 
-def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None) -> list[Column]:
+def overview(
+    path: str | PathLike[str], columns: Mapping[str, Names] | None = None, schema: Schema | None = None
+) -> list[Column]:
     """The columns of a file in their order."""
-    source = find(path)
+    source = find(path, form=schema)
     with one_line(source.name):
-        if source.kind == "itemsets":
-            return [Column("userid", "user", None), Column("items", "item", None)]
-        names, rows = {"parquet": _parquet, "jsonl": _jsonl}.get(source.kind, _text)(source)
-        roles = assign(names, columns, source.name)
+        names, rows = _look(source, schema)
+        roles = assign(names, schema.columns if schema else columns, source.name, closed=schema is not None)
     role_of = {n: role for role, where in roles.columns.items() for n in where}
     values = [[row[n] for row in rows if n < len(row)] for n in range(len(names))]
     return [
@@ -77,20 +83,52 @@ def overview(path: str | PathLike[str], columns: Mapping[str, str] | None = None
     ]
 
 
-def lines_break(path: str | PathLike[str]) -> bool:
-    """Whether rows of a text file do not stand on lines of their own."""
-    source = find(path)
+def proposal(
+    path: str | PathLike[str], columns: Mapping[str, Names] | None = None, types: Types | None = None
+) -> Schema:
+    """The schema that a file seems to have, for its owner to confirm; a key that few people have is not in it."""
+    form = sniff(fspath(path))
+    source = find(path, form=form)
     with one_line(source.name):
-        return source.kind not in ("parquet", "jsonl", "itemsets") and has_broken_lines(source)
+        names, rows = _look(source, form)
+        roles = assign(names, columns, source.name)
+        if source.kind in ("jsonl", "json"):
+            user = roles.columns["user"][0]
+            names = [name for n, name in enumerate(names) if _several_people(rows, user, n)]
+            roles = assign(names, columns, source.name)
+        item = roles.columns["item"][0]
+        lists = [isinstance(row[item], list) for row in rows if item < len(row) and row[item] is not None]
+    alone = roles.unit == "session" and "session" not in roles.columns
+    chosen: dict[str, Names] = {}
+    for role, where in roles.columns.items():
+        found = tuple(names[n] for n in where)
+        chosen["session" if alone and role == "user" else role] = found if len(found) > 1 else found[0]
+    taken = {n for where in roles.columns.values() for n in where}
+    ignored = tuple(dict.fromkeys(name for n, name in enumerate(names) if n not in taken))
+    most = form.lists or (sum(lists) > MOST * len(lists) and source.kind != "itemsets")
+    written = {**form._asdict(), "lists": most}
+    return Schema(chosen, types or {}, proposed=True, ignored=ignored, **written)
+
+
+def _several_people(rows: list[list[Any]], user: int, column: int) -> bool:
+    """Whether a column has values of several people, or of all where there are fewer."""
+    people = [{str(row[user]) for row in rows if row[n] is not None} for n in (user, column)]
+    return len(people[1]) >= min(FEW, len(people[0]))
+
+
+def lines_break(path: str | PathLike[str], schema: Schema | None = None) -> bool:
+    """Whether rows of a text file do not stand on lines of their own."""
+    source = find(path, form=schema)
+    with one_line(source.name):
+        return source.kind not in NO_TEXT and has_broken_lines(source, schema)
 
 
 def names_in(path: str | PathLike[str]) -> list[str]:
     """The names of a file's columns, whatever they are taken for."""
-    source = find(path)
-    if source.kind == "itemsets":
-        return ["userid", "items"]
+    form = sniff(fspath(path))
+    source = find(path, form=form)
     with one_line(source.name):
-        return {"parquet": _parquet, "jsonl": _jsonl}.get(source.kind, _text)(source)[0]
+        return _look(source, form)[0]
 
 
 def looks_like(name: str, values: Sequence[Any]) -> str | None:
@@ -108,9 +146,14 @@ def _mostly(shape: re.Pattern[str], values: Sequence[Any]) -> bool:
     return bool(known) and sum(bool(shape.fullmatch(v)) for v in known) > MOST * len(known)
 
 
-def _text(source: DataFile) -> tuple[list[str], list[list[Any]]]:
-    names, rows = records(source)
-    return list(names), list(islice(rows, SAMPLE))
+def _look(source: DataFile, schema: Schema | Form | None = None) -> tuple[list[str], list[list[Any]]]:
+    """The names of the columns, and the first rows."""
+    if source.kind in ("itemsets", "lists"):
+        return list(ITSELF.values()) if source.kind == "itemsets" else ["user", "items"], []
+    if source.kind in ("parquet", "jsonl", "json"):
+        return _parquet(source) if source.kind == "parquet" else _jsonl(source)
+    layout, rows = records(source, schema)
+    return list(layout.names), list(islice(rows, SAMPLE))
 
 
 def _parquet(source: DataFile) -> tuple[list[str], list[list[Any]]]:
@@ -123,8 +166,17 @@ def _parquet(source: DataFile) -> tuple[list[str], list[list[Any]]]:
     return names, [] if batch is None else [list(row.values()) for row in batch.to_pylist()]
 
 
+def _object(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
 def _jsonl(source: DataFile) -> tuple[list[str], list[list[Any]]]:
-    lines = islice((line for line in source.lines() if line.strip()), SAMPLE)
-    objects = [found for line in lines if isinstance(found := json.loads(line), dict)]
-    names = list(objects[0]) if objects else []
+    lines = list(islice((line for line in source.lines() if line.strip()), SAMPLE))
+    objects = [found for line in lines if isinstance(found := _object(line), dict)]
+    if not objects and lines:
+        json.loads(lines[0])  # which says what is wrong; beside others a line that is no object is not looked at
+    names = list(dict.fromkeys(name for found in objects for name in found))
     return names, [[found.get(name) for name in names] for found in objects]

@@ -11,17 +11,59 @@ from typing import Literal
 from recveil.errors import RecveilError, unknown
 
 Role = Literal["user", "item", "rating", "time", "tag", "session"]
+Names = str | tuple[str, ...]  # of a column, or of the columns of a date in parts
 
 # Lower case, without "_", "-" and blanks; the earlier name wins where a table has several.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "user": ("user", "userid", "uid", "customer", "customerid", "visitor", "visitorid", "session", "sessionid"),
+    "user": (
+        *(
+            "user",
+            "userid",
+            "uid",
+            "customer",
+            "customerid",
+            "visitor",
+            "visitorid",
+            "reviewerid",
+            "member",
+            "memberid",
+        ),
+        *(
+            "username",
+            "clientid",
+            "client",
+            "buyerid",
+            "accountid",
+            "kunde",
+            "kundennr",
+            "nutzer",
+            "usuario",
+            "cliente",
+        ),
+        *("utilisateur", "session", "sessionid"),
+    ),
     "item": (
         *("item", "itemid", "resource", "resourceid", "movie", "movieid", "film", "filmid", "artist", "artistid"),
         *("book", "bookid", "bookmark", "bookmarkid", "isbn", "product", "productid", "sku", "asin"),
-        *("track", "trackid", "song", "songid", "article", "articleid", "clicks", "items"),
+        *("track", "trackid", "song", "songid", "article", "articleid", "clicks", "items", "anime", "animeid"),
+        *(
+            "business",
+            "businessid",
+            "gametitle",
+            "game",
+            "gameid",
+            "parentasin",
+            "itemdescription",
+            "venueid",
+            "locationid",
+        ),
+        *("artikel", "artikelnr", "produkt", "producto", "articulo", "produit"),
     ),
-    "rating": ("rating", "stars", "score"),
-    "time": ("time", "timestamp", "ts", "datetime", "date", "order"),
+    "rating": ("rating", "stars", "score", "bookrating", "overall", "bewertung", "calificacion"),
+    "time": (
+        *("time", "timestamp", "ts", "datetime", "date", "unixreviewtime", "reviewtime", "eventtime", "createdat"),
+        *("datum", "zeit", "fecha", "heure", "order"),
+    ),
     "tag": ("tag", "label", "tagid"),
     "session": ("session", "sessionid"),  # of a user; where there is no column of users, sessions stand for them
 }
@@ -63,16 +105,16 @@ def parse_types(text: str) -> dict[str, Literal["int", "text"]]:
     return types
 
 
-def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Roles:
-    """The roles of a table's columns; an error names `source`."""
+def assign(names: Sequence[str], mapping: Mapping[str, Names] | None, source: str, closed: bool = False) -> Roles:
+    """The roles of a table's columns; an error names `source`. `closed`: no column but those of the mapping has one."""
     mapping = mapping or {}
     _check(mapping)
     columns: dict[Role, list[int]] = {}
     for role in NAMES:
         if role in mapping:
-            columns[role] = [_mapped(names, role, mapping[role], source)]
+            columns[role] = [_mapped(names, role, name, source) for name in several(mapping[role])]
     taken = {position for positions in columns.values() for position in positions}
-    free = {n: _plain(name) for n, name in enumerate(names) if n not in taken}
+    free = {n: _plain(name) for n, name in enumerate(names) if n not in taken and not closed}
     for role in NAMES:
         if role not in columns and (position := _recognised(names, free, role, source)) is not None:
             columns[role] = [position]
@@ -91,8 +133,19 @@ def assign(names: Sequence[str], mapping: Mapping[str, str] | None, source: str)
     return Roles(columns, "session" if alone else "user")
 
 
-def _check(mapping: Mapping[str, str]) -> None:
-    used: dict[str, str] = {}
+def told_roles(names: Sequence[str]) -> list[Role]:
+    """The roles that names tell by themselves."""
+    plain = {_plain(name) for name in names}
+    return [role for role, known in NAMES.items() if plain & set(known)]
+
+
+def several(names: Names) -> tuple[str, ...]:
+    """The names of one column, or of the parts of a date."""
+    return (names,) if isinstance(names, str) else names
+
+
+def _check(mapping: Mapping[str, Names]) -> None:
+    used: dict[Names, str] = {}
     for role, column in mapping.items():
         if role not in NAMES:
             raise unknown("role of a column", role, NAMES)
@@ -108,6 +161,12 @@ def _mapped(names: Sequence[str], role: str, column: str, source: str) -> int:
         fault = "no column" if not found else f"{len(found)} columns named"
         raise RecveilError(f"{source}: {fault} {column!r} for {role} {_among(names)}")
     return found[0]
+
+
+def recognised(names: Sequence[str], role: Role) -> str | None:
+    """The column that has an obvious name for a role."""
+    plain = [_plain(name) for name in names]
+    return next((names[plain.index(known)] for known in NAMES[role] if known in plain), None)
 
 
 def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, source: str) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -14,43 +13,23 @@ import numpy as np
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import Broken, Raw, date_text, show
+from recveil.formats.checking import Broken, Raw, date_text
+from recveil.formats.layout import Layout, is_number, recognise, shape_of
 from recveil.formats.lines import fields_by_line, stand_alone
-from recveil.formats.roles import Role, Roles, assign
+from recveil.formats.roles import Names, Role, Roles
+from recveil.formats.schema import Schema
 from recveil.formats.sources import LIBRARIES, DataFile, first_line
 
-MOVIELENS = ("user", "item", "rating", "timestamp")  # the columns of u.data and ratings.dat, which have no header
 IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
-SEPARATORS = ",\t;|"
-DOUBLE_COLON = "::"
 BLOCK = 1 << 17  # bytes that a processor keeps at hand
-UNIT = "\x1f"  # polars wants a separator of one byte: ASCII's own stands for "::"
 
 
-@dataclass(frozen=True)
-class Layout:
-    names: tuple[str, ...]
-    separator: str
-    quotes: bool
-    skip: int  # lines before the first row
-
-    def reader(self, lines: Iterator[str]) -> Any:
-        """Python's csv reader; of fields of any length, as others read them."""
-        csv.field_size_limit(2**31 - 1)
-        return csv.reader(
-            lines,
-            delimiter=self.separator,
-            quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE,
-            strict=True,
-        )
-
-
-def read_text(source: DataFile, mapping: Mapping[str, str] | None, broken: Broken) -> Raw:
+def read_text(source: DataFile, mapping: Mapping[str, Names] | None, broken: Broken, schema: Schema | None) -> Raw:
     """The columns that play a role, under the names of their roles; and where each row stands."""
-    source, layout = _recognise(source, broken)
-    roles = assign(layout.names, mapping, source.name)
+    source, layout, roles = shape_of(source, mapping, broken, schema)
     if broken == "drop":
-        return Raw(_leniently(source, layout, roles), lambda row: f"row {row + 1}", roles.unit, frozenset(IDS))
+        frame, lost = _leniently(source, layout, roles)
+        return Raw(frame, lambda row: f"row {row + 1}", roles.unit, frozenset(IDS), lost)
     try:
         first = next(_records(source, layout), None)
         if first is None:
@@ -74,88 +53,34 @@ def _columns(source: DataFile, layout: Layout, roles: Roles, first: list[str]) -
     return _plain(source, layout, roles, kinds) if frame is None else frame
 
 
-def _leniently(source: DataFile, layout: Layout, roles: Roles) -> pl.DataFrame:
+def _leniently(source: DataFile, layout: Layout, roles: Roles) -> tuple[pl.DataFrame, int]:
     """Each line by itself, none refused: the quick way gives the same where it succeeds on lines that stand alone."""
     user, item = (roles.columns[role][0] for role in ("user", "item"))
     if stand_alone(source, layout.separator, layout.quotes, max(user, item)):
         try:
             first = next(_records(source, layout), None)
-            return _columns(source, layout, roles, first[1]) if first else _empty(roles)
+            return _columns(source, layout, roles, first[1]) if first else _empty(roles), 0
         except (RecveilError, csv.Error, *LIBRARIES):
             pass  # a line of it is no row
-    rows = fields_by_line(source, layout.reader, layout.separator, layout.skip, (len(layout.names), user, item))
-    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()})
+    where = (len(layout.names), user, item)
+    rows, lost = fields_by_line(source, layout.reader, layout.separator, layout.skip, where)
+    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()}), lost
 
 
 def _empty(roles: Roles) -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys(roles.columns, pl.String))
 
 
-def records(source: DataFile) -> tuple[tuple[str, ...], Iterator[list[str]]]:
-    """The names of the columns, and the rows as text."""
-    source, layout = _recognise(source)
-    return layout.names, (fields for _, fields in _records(source, layout))
+def records(source: DataFile, schema: Any = None) -> tuple[Layout, Iterator[list[str]]]:
+    """The layout of the file, and the rows as text."""
+    source, layout = recognise(source, schema=schema)
+    return layout, (fields for _, fields in _records(source, layout))
 
 
-def has_broken_lines(source: DataFile) -> bool:
+def has_broken_lines(source: DataFile, schema: Schema | None = None) -> bool:
     """Whether a field has several lines, or quotes stand out of place: a release with a proof leaves such lines out."""
-    source, layout = _recognise(source)
+    source, layout = recognise(source, schema=schema)
     return not stand_alone(source, layout.separator, layout.quotes, 0)
-
-
-# --- the shape of the file ------------------------------------------------------------------------------------
-
-
-def _recognise(source: DataFile, broken: Broken = "refuse") -> tuple[DataFile, Layout]:
-    line = next((line.strip("\r\n") for line in source.lines(broken == "drop") if line.strip()), None)
-    if line is None and source.kind == "data" and broken == "drop":
-        return source, Layout(MOVIELENS, "\t", quotes=False, skip=0)
-    if line is None:
-        raise RecveilError(f"{source.name}: the file is empty")
-    if source.kind == "dat" and DOUBLE_COLON in line:
-        source = replace(source, content=source.read().replace(DOUBLE_COLON.encode(), UNIT.encode()))
-        return source, _movielens(source, line.split(DOUBLE_COLON), UNIT, broken)
-    fields = line.split("\t")
-    if source.kind == "data" or (source.kind == "dat" and all(_number(field) for field in fields)):
-        return source, _movielens(source, fields, "\t", broken)
-    quotes = source.kind != "dat"
-    separator = _separator(source, line, "," if source.kind == "csv" else "\t")
-    layout = Layout((), separator, quotes, 0)
-    reader = layout.reader(source.lines(broken == "drop"))
-    try:
-        names = next(fields for fields in reader if fields)
-    except csv.Error as fault:
-        raise RecveilError(f"{source.name}, line {reader.line_num}: {first_line(fault)}") from None
-    if all(_number(name) for name in names):
-        header = "a first line such as user,item,rating,timestamp is needed"
-        raise RecveilError(f"{source.name}, line {reader.line_num}: numbers where column names belong; {header}")
-    if source.kind == "inter":
-        names = [name.rpartition(":")[0] or name for name in names]
-    return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)
-
-
-def _movielens(source: DataFile, fields: list[str], separator: str, broken: Broken) -> Layout:
-    if len(fields) != len(MOVIELENS) and broken == "refuse":
-        shape = "user, item, rating and timestamp"
-        raise RecveilError(f"{source.name}, line 1: {len(fields)} fields where {shape} belong: {show(fields[0])}")
-    return Layout(MOVIELENS, separator, quotes=False, skip=0)
-
-
-def _separator(source: DataFile, line: str, usual: str) -> str:
-    if usual in line:
-        return usual
-    found = max(SEPARATORS, key=line.count)
-    if found not in line:
-        raise RecveilError(f"{source.name}: one column only, {show(line)}; fields are separated by , tab ; or |")
-    return found
-
-
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # --- rows -----------------------------------------------------------------------------------------------------
@@ -238,7 +163,7 @@ def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
         digits = len(text) <= 20 and text.removeprefix("-").isdecimal()
         if role in IDS:
             kinds[position] = pl.Int64 if digits and str(int(text)) == text else pl.String
-        elif _number(text):
+        elif is_number(text):
             kinds[position] = pl.Int64 if digits and role == "time" else pl.Float64
     return kinds
 

@@ -56,14 +56,20 @@ def standardise(z: Floats, s: int) -> Any:
 
 
 @njit(cache=True)
+def fits(v: Ints, n: int, unit: int) -> Any:
+    """Whether the norm is at most `unit`. Each number is compared first: the square of the least integer wraps to 0."""
+    total = np.int64(0)
+    for a in range(n):
+        if v[a] < -unit or v[a] > unit:
+            return False
+        total += v[a] * v[a]
+    return total <= unit * unit
+
+
+@njit(cache=True)
 def bound(v: Ints, n: int, unit: int) -> None:
     """Halve a vector, in place, until its norm is at most `unit`."""
-    while True:
-        total = np.int64(0)
-        for a in range(n):
-            total += v[a] * v[a]
-        if total <= unit * unit:
-            return
+    while not fits(v, n, unit):
         for a in range(n):
             v[a] = np.int64(v[a] / 2.0)
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
-from recveil.kernels.logistic import fit
 from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.randomness import Source
 
@@ -45,6 +45,7 @@ class Blur(Masking):
 
     name = "blur"
     ordered = False
+    hides_attribute = True
     local_only = "its lists come from a classifier of all people, in one place"
     purpose = (
         "For comparison only: hides an attribute from a naive attacker, and can publish it to one who knows of it."
@@ -107,8 +108,8 @@ class Blur(Masking):
         has = [groups.get(user) for user in data.users.cast(pl.String).to_list()]
         known = np.array([value is not None for value in has])
         bits = data.matrix(binary=True)
-        rows = (sparse.diags_array(1.0 / np.sqrt(np.maximum(bits.sum(axis=1), 1))) @ bits).tocsr()[known]
-        typical = fit(rows, np.array([bool(value) for value in has])[known], PENALTY).weights
+        rows = (scipy.sparse.diags_array(1.0 / np.sqrt(np.maximum(bits.sum(axis=1), 1))) @ bits).tocsr()[known]
+        typical = kernels.logistic.fit(rows, np.array([bool(value) for value in has])[known], PENALTY).weights
         return Lists(data.items, typical, _alike(bits) if self.style == "perblur" else None)
 
     def mask(self, chunk: Interactions, plan: Lists, source: Source) -> Masked:
@@ -150,7 +151,7 @@ def _sets(chunk: Interactions) -> Interactions:
     return replace(chunk, rating=None, time=None, tag=None, tags=None)
 
 
-def _alike(bits: sparse.csr_array) -> NDArray[np.float32]:
+def _alike(bits: scipy.sparse.csr_array) -> NDArray[np.float32]:
     """Cosines between items."""
     both: NDArray[np.float32] = (bits.T @ bits).toarray().astype(np.float32)
     size = np.sqrt(np.maximum(np.diag(both), 1.0))

@@ -23,6 +23,7 @@ def describe(mechanism: type[Mechanism]) -> dict[str, Any]:
         "name": mechanism.name,
         "does": " ".join((mechanism.__doc__ or "").split()),
         "for": mechanism.purpose,
+        "best_for": mechanism.best_for,
         "shape": "masking" if issubclass(mechanism, Masking) else "synthesis",
         "needs": list(mechanism.needs),
         "kinds": list(mechanism.kinds),

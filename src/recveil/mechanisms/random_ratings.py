@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
 from recveil.guarantee import Guarantee, nothing
-from recveil.kernels.draws import below_per_group
 from recveil.mechanism import Masked, Masking, Public, parameter
 from recveil.randomness import Source
 
@@ -66,5 +66,7 @@ class RandomRatings(Masking):
     def mask(self, chunk: Interactions, plan: tuple[NDArray[np.float64], NDArray[np.int64]], source: Source) -> Masked:
         values, cumulated = plan
         bounds = np.full(len(chunk), cumulated[-1])
-        drawn = below_per_group(chunk.starts("user"), chunk.keys("user"), bounds, source.derive("rating").key())
+        drawn = kernels.draws.below_per_group(
+            chunk.starts("user"), chunk.keys("user"), bounds, source.derive("rating").key()
+        )
         return Masked(replace(chunk, rating=values[np.searchsorted(cumulated, drawn, side="right")]), chunk.users)

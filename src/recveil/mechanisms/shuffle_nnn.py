@@ -18,6 +18,8 @@ from recveil.guarantee import Guarantee, nothing
 from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
 from recveil.randomness import Source
 
+SHUFFLED = (0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the ratings, on the rungs of a search for theta
+
 
 @dataclass(frozen=True)
 class ShuffleNNN(Masking):
@@ -30,6 +32,9 @@ class ShuffleNNN(Masking):
     )
     needs = ("rating",)
     by = "item"
+    keeps = ("agreement",)
+    tuned_by = "rungs"
+    cluster_steps = "critical items"
 
     theta: float = parameter(
         0.4, about="how similar a neighbour must be to count; the lower, the fewer ratings change", rule=Within(-1, 1)
@@ -81,6 +86,19 @@ class ShuffleNNN(Masking):
             )
         if len(data) and data.rating.min() == data.rating.max():
             raise RecveilError(f"{self.name} has nothing to shuffle: every rating is {data.rating[0]:g}")
+
+    def rungs(self, data: Interactions) -> tuple[ShuffleNNN, ...]:
+        """From the weakest to the strongest: the lowest thetas, in hundredths, that shuffle each of these shares."""
+        self.check_fit(data)
+        reach = reaches(data, self.k, self.similarity)[data.item]
+        grid = np.arange(-100, 101) / 100
+        shuffled = np.searchsorted(np.sort(reach), grid) / len(data)
+        thetas = {float(grid[np.argmax(shuffled >= share)]) for share in SHUFFLED if share <= shuffled[-1]}
+        return tuple(replace(self, theta=theta) for theta in sorted(thetas | {1.0}))
+
+    def trusted(self, data: Interactions) -> pl.Series:
+        """The items whose ratings it leaves alone, which an attacker may trust."""
+        return critical(data, self)
 
     def count(self, chunk: Interactions) -> Rows:
         """Ratings. Statistics of item pairs would be mergeable too, and as many as profile lengths have squares."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
@@ -19,14 +19,7 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
 
     Parameters that are not given are those of `otherwise`, where it is the same mechanism, else their defaults.
     """
-    name, _, text = spec.strip().partition(":")
-    parts = [part.strip() for part in _OUTSIDE_BRACKETS.split(text) if part]
-    modes = {m.also: m.name for m in known_mechanisms().values() if m.also}  # mechanisms of their own
-    for mode in [part for part in parts if (name, part) in modes]:
-        parts.remove(mode)
-        name = modes[name, mode]
-    if name not in known_mechanisms():
-        raise unknown("mechanism", name, known_mechanisms())
+    name, parts = _named(spec)
     mechanism = known_mechanisms()[name]
     known = {f.name: f for f in fields(mechanism)}
     hints = get_type_hints(mechanism)
@@ -51,6 +44,19 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
     return mechanism(**given)
 
 
+def _named(spec: str) -> tuple[str, list[str]]:
+    """The name of a known mechanism, and its parameters as they are written."""
+    name, _, text = spec.strip().partition(":")
+    parts = [part.strip() for part in _OUTSIDE_BRACKETS.split(text) if part]
+    modes = {m.also: m.name for m in known_mechanisms().values() if m.also}  # mechanisms of their own
+    for mode in [part for part in parts if (name, part) in modes]:
+        parts.remove(mode)
+        name = modes[name, mode]
+    if name not in known_mechanisms():
+        raise unknown("mechanism", name, known_mechanisms())
+    return name, parts
+
+
 def as_mechanism(given: object) -> Mechanism:
     """A mechanism given as itself or by its spec."""
     if isinstance(given, Mechanism):
@@ -61,6 +67,20 @@ def as_mechanism(given: object) -> Mechanism:
         raise RecveilError(f"{given.__name__} is a class; write {given.__name__}(...) with its parameters")
     wanted = "a mechanism is a spec such as 'mask:p=0.9', or an object such as recveil.Mask(0.9)"
     raise RecveilError(f"{wanted}; not a {type(given).__name__}")
+
+
+def first_spec(mechanism: type[Mechanism]) -> str:
+    """The spec for a first look: its name with the parameters that it must be told."""
+    return mechanism.name + (f":{mechanism.first_look}" if mechanism.first_look else "")
+
+
+def may_prove(spec: str) -> bool:
+    """Whether a mechanism has a proof, once what the spec leaves open (its strength, too) is chosen."""
+    made = known_mechanisms()[_named(spec)[0]]
+    first = parse(first_spec(made))
+    if made.strength:
+        first = replace(first, **{made.strength[0]: made.strength[1][0]})
+    return parse(spec, first).is_proved
 
 
 def is_named(spec: str) -> bool:

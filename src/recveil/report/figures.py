@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.measurement import Measurement
+from recveil.report.controls import alone
 from recveil.report.labels import spread, text_width
 from recveil.report.pictures import INK, dress, png, series, svg
 from recveil.report.table import ERROR, METRIC, Entry, Report
@@ -47,6 +48,8 @@ def frontier(report: Report, width: int, height: int) -> Any:
     colour = alt.Color("colour:N", scale=None, legend=None)
     marks = alt.Chart(_data(points))
     lines = [{"y": 1.0, "text": "the real data", "at": right}, {"y": 0.0, "text": "most popular", "at": right}]
+    if (control := alone(report)) is not None:
+        lines.append({"y": min(max(control.value, FLOOR), CEILING), "text": "public items alone", "at": right})
     corner = [{"x": left, "x2": FEW, "y": 0.0, "y2": top}]
     layers = [
         alt.Chart(_data(corner)).mark_rect(color=INK["good"]).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from recveil.report import figures
+from recveil.report.controls import row as control_row
 from recveil.report.glossary import GLOSSARY, link_first_uses
 from recveil.report.methods import methods, rule
 from recveil.report.page import markup, render
@@ -14,7 +15,7 @@ from recveil.report.pictures import inline
 from recveil.report.ratings import order_sentence, skill_sentence
 from recveil.report.sheets import SHEETS, describe, interval, number, sheet
 from recveil.report.table import ERROR, METRIC, Entry, Report, short
-from recveil.report.verdict import closest, headline, named, rating_sentence, sentence
+from recveil.report.verdict import closest, headline, named, rating_sentence, sentence, signpost
 from recveil.report.words import counted, percent, privacy, promise_sentence, standing, utility
 
 CONTENTS = (
@@ -48,6 +49,7 @@ def html(report: Report) -> str:
         title=f"{len(report.entries)} ways to release it" if len(report.entries) > 1 else "one release of it, attacked",
         kicker="comparison of releases" if len(report.entries) > 1 else "attacks on a release",
         headline=headline(report),
+        signpost=signpost(report.advice),
         named=shown,
         closest=None if shown else closest(report),
         contents=[(a, t) for a, t in CONTENTS if sections.get(a, True) and (a != "advice" or report.advice)],
@@ -63,6 +65,7 @@ def html(report: Report) -> str:
         promise=lambda entry: promise_sentence(entry.guarantee),
         privacy=privacy,
         utility=utility,
+        control=control_row(report),
         **drawn,
     )
     return link_first_uses(page)

@@ -16,16 +16,13 @@ SHARES = (
     "rating skill",
     "tag lift",
     "sequence lift",
+    "public items lift",
     "reconstruction",
     "sybil",
     "coverage",
     "tail share",
     "nearest",
 )
-ATTACKS = (
-    "linkage", "theta-omega", "shadow", "membership", "reconstruction", "sybil", "nearest", "copies", "lists",
-    "across", "attributes",
-)  # fmt: skip
 SHEETS = {
     "attacks": "What an attacker learns",
     "lift": "Lift: what a recommender keeps of what the real data teach beyond popularity",
@@ -58,24 +55,22 @@ class Sheet:
     folded: bool
 
 
-def kind(m: Measurement) -> str:
+def kind(m: Measurement, report: Report) -> str:
     """Which sheet a measurement belongs to."""
-    if "known" in m.params and m.name in ("linkage", "theta-omega"):
-        return "linkage"
-    if m.name.startswith(ATTACKS):
-        return "attacks"
+    if m.measure in report.attackers:
+        return "linkage" if m.measure == "linkage" and "known" in m.params else "attacks"
     if "group" in m.params:
         return "groups"
     if m.name in RATED:
         return "ratings"
-    if m.name in ("lift", "sequence lift"):
+    if m.name in ("lift", "sequence lift", "public items lift", "beyond public items"):
         return "lift"
     return "metrics" if "referee" in m.params else "structure"
 
 
 def sheet(report: Report, name: str) -> Sheet:
     """A table, its rows in the order of the measurements. Attacks begin with the strongest linkage attacker."""
-    chosen = [m for m in report.measurements if kind(m) == name]
+    chosen = [m for m in report.measurements if kind(m, report) == name]
     rows = _rows(report, ((m.name, detail(m.params, report), m) for m in chosen))
     if name == "attacks":
         strongest = [m for e in report.entries for m in report.linkage(e)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recveil.measurement import Measurement
+from recveil.report.controls import CONTROL, adds_nothing, alone, nothing_sentence, row
 from recveil.report.table import Entry, Report
 from recveil.report.verdict import COIN, MEMBERSHIP, losses
 from recveil.report.words import STATUS, percent, privacy, utility, with_interval
@@ -15,9 +16,10 @@ def summary(report: Report) -> list[str]:
     entry = report.entries[0]
     warning = report.meta.get("warning")
     rows = [("", "", ""), *lines(report, entry)]
-    widths = [max(len(row[i]) for row in rows) for i in range(2)]
+    widths = [max(len(line[i]) for line in rows) for i in range(2)]
     shown = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows[1:]]
-    return [*([f"WARNING: {warning}"] if warning else []), *shown]
+    first = nothing_sentence(report, entry)
+    return [*([f"WARNING: {warning}"] if warning else []), *([first] if first else []), *shown]
 
 
 def lines(report: Report, entry: Entry) -> list[Line]:
@@ -46,6 +48,8 @@ def lines(report: Report, entry: Entry) -> list[Line]:
         found.append(("is she in it? (lists of a recommender)", _area(m), _membership(m)))
     if (m := report.lift(entry)) is not None:
         found.append(("a recommender keeps", with_interval(m), utility(m)))
+        adds = "" if alone(report) is None else "so the release adds nothing certain" * adds_nothing(report, entry)
+        found.append((CONTROL, row(report), adds))
     if (pair := report.rating(entry)) is not None:
         real, released = pair
         found.append(("predicted ratings are off by", f"{released.value:.2f}", f"from the real data {real.value:.2f}"))

@@ -46,6 +46,7 @@ class Advice:
     mechanism: str
     fits: bool
     why: str
+    best_for: str = ""  # lists, ratings or tags, of which it keeps most among those with a proof
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -169,7 +170,7 @@ class Report:
 
     def weak(self, m: Measurement) -> bool:
         """Whether it is weak evidence: it misses leaks that stronger attacks find."""
-        return bool(self.attackers.get(m.name.partition("-")[0], {}).get("weak"))
+        return bool(self.attackers.get(m.measure, {}).get("weak"))
 
     def named(self, name: str, mechanism: str | None) -> list[Measurement]:
         return [m for m in self.measurements if m.name == name and m.mechanism == mechanism]
@@ -203,17 +204,18 @@ class Report:
 
     def lift(self, entry: Entry) -> Measurement | None:
         """What a recommender keeps of what the real data teach beyond popularity; None where that is undefined."""
-        return self._judged("lift", entry)
+        return self.judged("lift", entry)
 
     def sequence_lift(self, entry: Entry) -> Measurement | None:
         """The same of recommenders that read the order of clicks; None where there is none, or that is undefined."""
-        return self._judged("sequence lift", entry, NEXT)
+        return self.judged("sequence lift", entry, NEXT)
 
     def advantage(self, entry: Entry) -> Measurement | None:
         """What the real data teach beyond popularity; where it is nothing, its note says that lift is undefined."""
-        return self._judged("advantage", entry)
+        return self.judged("advantage", entry)
 
-    def _judged(self, name: str, entry: Entry, metric: str = METRIC) -> Measurement | None:
+    def judged(self, name: str, entry: Entry, metric: str = METRIC) -> Measurement | None:
+        """A measurement by the referee of the verdict."""
         judge = self.judge(metric)
         return next((m for m in self.named(name, entry.spec) if m.params.get("referee") == judge), None)
 

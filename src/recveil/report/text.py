@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 from textwrap import wrap
 
+from recveil.report.controls import CONTROL, row
 from recveil.report.table import Report
-from recveil.report.verdict import headline, sentence
+from recveil.report.verdict import headline, sentence, signpost
 from recveil.report.words import privacy, standing, utility, with_interval
 
 
 def text(report: Report, width: int = 100) -> list[str]:
     """Verdict, a table of the two headline numbers, and a sentence for each mechanism."""
     filled = partial(wrap, width=width, break_on_hyphens=False)  # dp-streams is one name
-    lines = [*filled(headline(report)), ""]
+    lines = [*filled(headline(report)), *filled(signpost(report.advice)), ""]
     ordered = any(report.sequence_lift(e) for e in report.entries)
     rows = [
         ("", "mechanism", "attacker finds", "strangers", "recommender keeps", *["of the order"] * ordered, "promise")
@@ -31,8 +32,11 @@ def text(report: Report, width: int = 100) -> list[str]:
                 standing(e.guarantee),
             )
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    shown = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if any(report.lift(e) or report.advantage(e) for e in report.entries):
+        empty = [""] * (ordered + 1)
+        rows += [("", "most popular", "", "", "0%", *empty), ("", CONTROL, "", "", row(report), *empty)]
+    widths = [max(len(line[i]) for line in rows) for i in range(len(rows[0]))]
+    shown = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in rows]
     lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:], ""]
     for e in report.entries:
         lines += filled(f"{report.key(e)}  {sentence(report, e)}", subsequent_indent="   ")

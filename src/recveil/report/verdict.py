@@ -7,7 +7,10 @@ with a promise that means something, and of those without one, the one that teac
 
 from __future__ import annotations
 
-from recveil.report.table import Entry, Report
+from collections.abc import Sequence
+
+from recveil.report.controls import adds_nothing, nothing_sentence
+from recveil.report.table import Advice, Entry, Report
 from recveil.report.words import FEW, beyond_chance, percent, with_interval
 
 MEMBERSHIP = 0.75  # an AUC from which on membership counts as told
@@ -90,7 +93,8 @@ def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
     parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence, loss_sentence)
     little = f"Its promise means little: {entry.guarantee.little}." if entry.guarantee.little else ""
-    return " ".join(filter(None, (little, *(part(report, entry) for part in parts))))
+    nothing = nothing_sentence(report, entry)
+    return " ".join(filter(None, (nothing, little, *(part(report, entry) for part in parts))))
 
 
 def means_something(entry: Entry) -> bool:
@@ -112,9 +116,9 @@ def hides(report: Report, entry: Entry) -> bool:
 
 
 def teaches(report: Report, entry: Entry) -> bool:
-    """A recommender learns something certain from it, beyond popularity."""
+    """A recommender learns something certain from it, beyond popularity and beyond the public file of items."""
     lift = report.lift(entry)
-    return lift is not None and lift.low > 0
+    return lift is not None and lift.low > 0 and not adds_nothing(report, entry)
 
 
 def best(report: Report, promise: bool) -> Entry | None:
@@ -146,9 +150,21 @@ def closest(report: Report) -> Entry | None:
     return min(fit, key=lambda pair: pair[0])[1] if fit else None
 
 
+def signpost(advice: Sequence[Advice]) -> str:
+    """Which mechanism with a proof keeps most of what an owner wants; nothing where there is only one."""
+    ways = [f"for {a.best_for} take {a.mechanism}" for a in advice if a.fits and a.best_for]
+    return f"With a proof: {', '.join(ways)}." if len(ways) > 1 else ""
+
+
 def headline(report: Report) -> str:
     """The first sentence: the best release with a promise and the best without, side by side, and what each costs."""
     sure, unsure = best(report, True), best(report, False)
+    idle = [e for e in report.entries if adds_nothing(report, e)]
+    if idle and sure is None and unsure is None:
+        who = "This release adds" if len(report.entries) == 1 else "None of these releases adds"
+        who = who if len(idle) == len(report.entries) else f"{' and '.join(report.name(e) for e in idle)} add"
+        what = "nothing" if who != "None of these releases adds" else "anything"
+        return f"{who} {what} certain to the public file of items, which needs no private data at all."
     if len(report.entries) == 1 and (one := sure or unsure):
         return f"{_told(report, one)}: it hides people from our attacks, and teaches a recommender."
     if sure is None and unsure is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import IDS, NAN, Broken
+from recveil.formats.checking import IDS, NAN, Broken, Note, left_out
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,11 +33,11 @@ class Wanted:
     broken: Broken
 
 
-def checked(frame: DataFrame, wanted: Wanted, name: str) -> DataFrame:
+def checked(frame: DataFrame, wanted: Wanted, name: str, note: Note) -> DataFrame:
     """Ids as bigint or string, ratings as double, times as bigint or double; rows that are none refused or dropped.
 
     A dropped row leaves its user behind, without an item. Whole numbers are kept as bigint where all ids are: that is
-    a matter of speed, since as text they have the same order, key and name.
+    a matter of speed, since as text they have the same order, key and name. How many were dropped, `note` is told.
     """
     from pyspark.sql import functions as fn
 
@@ -54,9 +54,12 @@ def checked(frame: DataFrame, wanted: Wanted, name: str) -> DataFrame:
                 values[role].isNull() | _parsed(values[role], "bigint", _ID).isNotNull()
             )
         if role == "time":
-            looks["time whole"] = fn.bool_and(
-                values[role].isNull() | (values[role] == fn.floor(values[role])) | _parsed_whole(frame[role], kind)
-            )
+            fits = (values[role] == fn.rint(values[role])) & (fn.abs(values[role]) < 2.0**63)  # floor would overflow
+            looks["time whole"] = fn.bool_and(values[role].isNull() | fits | _parsed_whole(frame[role], kind))
+    wrong = fn.lit(False)
+    for fault in faults.values():
+        wrong = wrong | fault
+    looks["broken"] = fn.count_if(wrong)
     seen = frame.agg(*(look.alias(key) for key, look in looks.items())).first().asDict()
     if wanted.broken == "refuse":
         _refuse(seen, name)
@@ -68,10 +71,9 @@ def checked(frame: DataFrame, wanted: Wanted, name: str) -> DataFrame:
         elif role == "time" and seen["time whole"]:
             made[role] = _whole_time(frame[role], values[role], kind)
     if wanted.broken == "drop":
-        wrong = fn.lit(False)
-        for fault in faults.values():
-            wrong = wrong | fault
         made["item"] = fn.when(~wrong, made["item"])
+        if many := seen["broken"]:
+            note(left_out(many, {role: n for role in kinds if (n := seen[f"{role} broken"])}))
     rows = frame.select(*(column.alias(role) for role, column in made.items()))
     return rows.where("user is not null") if wanted.broken == "drop" else rows
 

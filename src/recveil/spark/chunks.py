@@ -94,8 +94,11 @@ def total(
     by: By,
     tick: Any = None,  # noqa: ARG001
     groups: int | None = None,
+    everyone: bool = False,
 ) -> Any:
     """The sum of `count` over all chunks, of at most so many `groups`; None where it counts nothing.
+
+    `everyone`: also over chunks of people who have no rows.
 
     Every task adds up its own chunks, a few tasks add up those, and the driver the last few: it holds two at a time.
     """
@@ -104,7 +107,8 @@ def total(
     step, layout = shared(data.frame, count), shared(data.frame, data.layout)
 
     def counted(batches: Batches) -> Batches:
-        yield from _packed(step.value(c) for c in chunks(batches, layout.value, by, CHUNK_ROWS, groups) if len(c))
+        found = chunks(batches, layout.value, by, CHUNK_ROWS, groups)
+        yield from _packed(step.value(chunk) for chunk in found if len(chunk) or (everyone and chunk.n_users))
 
     def added(batches: Batches) -> Batches:
         yield from _packed(_unpacked(batches))

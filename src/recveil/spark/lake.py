@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from recveil.desk.places import Folder, Place
 from recveil.errors import RecveilError
+from recveil.releases.places import Folder, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
-from recveil.desk.catalogue import read_catalogue
-from recveil.desk.learning import Learned, Wish, enter_bits, from_similar, from_tables, longest
-from recveil.desk.progress import Progress
-from recveil.desk.release import Published, publish
+from recveil.data import Interactions
 from recveil.errors import RecveilError
+from recveil.evaluation.learning import Learned, Wish, enter_bits, from_similar, from_tables, longest
+from recveil.evaluation.recommenders.mask import Lists
 from recveil.mechanism import Mechanism, Public, Synthesis
 from recveil.mechanisms.mask import Mask
 from recveil.randomness import source
+from recveil.releases.catalogue import Catalogue
+from recveil.releases.progress import Progress
+from recveil.releases.release import Published, publish
 from recveil.spark.chunks import Table, total
 from recveil.spark.reading import narrow, over_catalogue
 from recveil.spark.supports import perturb_table, similar_table
@@ -25,7 +29,13 @@ def learn_from_bits(data: Table, mechanism: Mechanism, wish: Wish, progress: Pro
     enter_bits(mask, data.specimen.over_items(data.layout.items), wish)
     perturbed = perturb_table(data, mask, wish.seed)
     k = longest(wish, perturbed.seen.longest, len(data.layout.items))
-    return from_similar(similar_table(perturbed, minsup=wish.minsup, k=k), perturbed.mechanism, wish)
+    learned = from_similar(similar_table(perturbed, minsup=wish.minsup, k=k), perturbed.mechanism, wish)
+    return replace(learned, lists=partial(_of_histories, lists=learned.lists))
+
+
+def _of_histories(chunk: Interactions, lists: Callable[[Interactions], Lists]) -> Lists:
+    """The lists of a chunk, in which perhaps nobody has a history: that is no reason to refuse."""
+    return lists(chunk) if len(chunk) else {}
 
 
 def learn_from_tables(data: Table, mechanism: Mechanism, wish: Wish, progress: Progress) -> Learned:
@@ -39,10 +49,12 @@ def _published(data: Table, mechanism: Synthesis, wish: Wish) -> Published:
     rows = data.specimen
     if rows.kind in ("clicks", "sessions") and rows.time is None:
         raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
-    given = read_catalogue(wish.catalogue).items if wish.catalogue else None
-    if given is not None:
-        data = over_catalogue(data, given)
-    public = Public(rows.kind, rows.unit, data.layout.items, data.layout.tags, given is not None)
+    given = wish.catalogue or Catalogue()
+    if given.items is not None:
+        data = over_catalogue(data, given.items)
+    layout, listed = data.layout, given.items is not None
+    facts = given.facts(layout.items) if mechanism.reads_features else None
+    public = Public(rows.kind, rows.unit, layout.items, layout.tags, listed, features=facts)
     engine = {"total": total, "narrow": narrow, "enter": wish.enter}
     return publish(data, mechanism, public, source(wish.seed), **engine)  # type: ignore[arg-type]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.places import Place, check_vacant, whole
-from recveil.recommenders.mask import Lists, lines
+from recveil.evaluation.recommenders.mask import Lists, lines
+from recveil.releases.places import Place, check_vacant, whole
 from recveil.spark.chunks import Batches, Table, arrow, chunks, gathered, shared
 from recveil.spark.lake import write_parts
 
@@ -32,7 +32,8 @@ def write_lists(data: Table, recommend: Callable[[Interactions], Lists], top: in
     def listed(batches: Batches) -> Batches:
         for chunk in chunks(batches, layout.value, "user", ROWS):
             lists = step.value(chunk)
-            yield from arrow(pl.DataFrame({"value": list(lines(lists)), "items": [len(row) for row in lists.values()]}))
+            made = {"value": list(lines(lists)), "items": [len(row) for row in lists.values()]}
+            yield from arrow(pl.DataFrame(made, schema={"value": pl.String, "items": pl.Int64}))
 
     made = gathered(data.frame, "user").mapInArrow(listed, "value string, items long")
     seen = Observation()

@@ -15,21 +15,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recveil.attacks.knowledge import Choice, learn
-from recveil.attacks.linkage import levels_of, linked, ways_of
-from recveil.attacks.outcomes import LinkageOutcome, Side
-from recveil.attacks.truth import Truth, truth
 from recveil.data import Floats, Interactions
-from recveil.desk.measure import Findings, MeasureRequest
 from recveil.errors import RecveilError
+from recveil.evaluation.attacks.knowledge import Choice, learn
+from recveil.evaluation.attacks.linkage import levels_of, linked, ways_of
+from recveil.evaluation.attacks.outcomes import LinkageOutcome, Side
+from recveil.evaluation.attacks.truth import Truth, truth
+from recveil.evaluation.measure import Findings
+from recveil.evaluation.metrics.hiding import hiding
+from recveil.evaluation.metrics.popularity import popularity_of
 from recveil.kernels.linkage import intersect
 from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
-from recveil.metrics.hiding import hiding
-from recveil.metrics.popularity import popularity_of
 from recveil.randomness import seeded
 from recveil.spark.chunks import Table, named, total
-from recveil.spark.lake import place
-from recveil.spark.reading import here, read_bundle
 from recveil.views.records import postings, records
 
 if TYPE_CHECKING:
@@ -50,26 +48,6 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.sizes + other.sizes, self.hits + other.hits, self.records + other.records)
-
-
-def measure_files(request: MeasureRequest, seed: int) -> Findings:
-    """A MeasureRequest on the cluster that its engine names."""
-    from recveil.desk.bundle import verify
-
-    for name in request.only or ():
-        if name not in MEASURED:
-            raise RecveilError(f"{name} is measured by the local engine; on Spark: {', '.join(MEASURED)}")
-    if not isinstance(request.release, str):
-        raise RecveilError("Spark measures a bundle; name its folder or URI")
-    with request.engine.session() as spark:
-        where = place(spark, request.release)
-        manifest = verify(where)
-        rows = request.data.table(spark, "all")
-        released = read_bundle(spark, where, manifest)
-        people = spark.read.csv(here(request.id_map), header=True) if request.id_map else None
-        held = request.holdout.table(spark, "all") if request.holdout else None
-        knows = request.knowledge
-        return measure_table(rows, released, people, request.only, seed, manifest["spec"], knows, held)
 
 
 def measure_table(

@@ -5,34 +5,32 @@ What lands on the driver: the ids of items and tags, the extremes of every item,
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from recveil.desk.bundle import check_stated, data_files, placed
-from recveil.desk.catalogue import listed
-from recveil.desk.places import Place
 from recveil.errors import RecveilError, unknown
-from recveil.formats.checking import IDS, Broken
+from recveil.formats.checking import IDS, Broken, Note
 from recveil.formats.duplicates import KEEP, Keep
-from recveil.formats.roles import assign, parse_columns, parse_types
-from recveil.formats.sources import KINDS
-from recveil.ids import as_type, plain, ranked
+from recveil.formats.roles import Names, assign, parse_columns, parse_types
+from recveil.formats.schema import Schema, check_alone
+from recveil.ids import as_type, listed, plain, ranked
+from recveil.releases.bundle import check_stated, data_files, placed
+from recveil.releases.places import Place
 from recveil.spark.checking import Wanted, checked
-from recveil.spark.chunks import Batches, ChunkLayout, Table, arrow, spark_schema
+from recveil.spark.chunks import ChunkLayout, Table
 from recveil.spark.lake import literal
+from recveil.spark.loading import WantedColumns, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_IDS = 5_000_000  # items, or tags, that the driver and every executor hold
 BUSIEST = 1000
-BLOCKS = 20  # of a generated world that a task makes at once: about 750,000 rows
 
 
 def read_table(
@@ -43,22 +41,32 @@ def read_table(
     types: str | None = None,
     broken: Broken = "refuse",
     items: pl.Series | None = None,
+    schema: Schema | None = None,
+    note: Note = lambda line: None,  # noqa: ARG005
 ) -> Table:
     """The rows of DATA with ids, ratings and times as `recveil.read` would give them, but for their order.
 
     `items`: a public list of them; then no other one is looked at, so that none can make the vocabulary too large.
+    `note` is told how many rows are none, where these are dropped.
     """
     if duplicates not in KEEP:
         raise unknown("treatment of duplicates", duplicates, KEEP)
-    mapping, declared = parse_columns(columns) if columns else None, parse_types(types) if types else {}
-    raw, text = _load(spark, data, mapping)
-    roles = assign(raw.columns, mapping, data)
+    check_alone(schema, columns, types)
+    mapping: Mapping[str, Names] | None = parse_columns(columns) if columns else schema.columns if schema else None
+    declared = parse_types(types) if types else schema.types if schema else {}
+    raw, text = load(spark, data, WantedColumns(mapping, schema, broken))
+    roles = assign(raw.columns, mapping, data, closed=schema is not None)
     if len(roles.columns.get("time", [0])) > 1:
         raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
     frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
-    rows = checked(_unrolled(frame, data, broken), Wanted(text, declared, broken), data)
+    lists = dict(frame.dtypes)["item"].startswith("array")
+    if schema is not None and lists != schema.lists:
+        raise RecveilError(f"{data}: the column of items holds {'' if lists else 'no '}lists, unlike the schema")
+    rows = checked(_unrolled(frame, data, broken), Wanted(text, declared, broken), data, note)
     untyped = frozenset(role for role in IDS if text and role in frame.columns and role not in declared) - {"session"}
-    return table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped, items=items)
+    made = table(rows, roles.unit, duplicates, data, empty=broken == "drop", untyped=untyped, items=items)
+    levels = schema.levels if schema else None
+    return replace(made, specimen=replace(made.specimen, levels=levels)) if levels else made
 
 
 def released_rows(spark: Any, bundle: Place, manifest: dict[str, Any]) -> DataFrame:
@@ -76,13 +84,14 @@ def read_bundle(spark: Any, bundle: str | Path | Place, manifest: dict[str, Any]
 
 
 def table_fingerprint(rows: Table) -> str:
-    """A digest of all rows, whatever their order and their parts; for a ledger, which keys it."""
+    """A digest of all rows and of what is said of them, whatever their order and parts; for a ledger, which keys it."""
     from pyspark.sql import functions as fn
 
     names = sorted(rows.frame.columns)
     hashed = rows.frame.select(fn.xxhash64(*names).cast("decimal(38,0)").alias("hash"))
     count, total = hashed.agg(fn.count("*"), fn.sum("hash")).first()
-    return f"{','.join(names)}:{count}:{total}"
+    kinds = ",".join(f"{name} {kind}" for name, kind in sorted(rows.frame.dtypes))
+    return f"{kinds}:{rows.layout.unit}:{sorted(rows.layout.untyped)}:{count}:{total}"
 
 
 def check_counts(bundle: Any, manifest: dict[str, Any]) -> None:
@@ -186,62 +195,6 @@ def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
     ids, name = getattr(data.layout, column).gather(codes), column.removesuffix("s")
     specimen = getattr(data.specimen, f"over_{column}")(ids)
     return Table(_among(data.frame, name, ids), replace(data.layout, **{column: ids}), specimen), ids
-
-
-def here(path: str) -> str:
-    """A path of this machine in the words of Spark, which may take other places for its own; others as they are."""
-    return literal(f"file://{Path(path).absolute()}") if Path(path).exists() else path
-
-
-def _load(spark: Any, data: str, mapping: dict[str, str] | None) -> tuple[DataFrame, bool]:
-    """The DataFrame, and whether it is text, in which the type of a column has still to be found."""
-    if data.startswith("sample:"):
-        return sample_frame(spark, data.removeprefix("sample:")), False
-    *_, ending = Path(data).name.lower().removesuffix(".gz").removesuffix(".zst").split(".")
-    kind = KINDS.get(ending) if "." in Path(data).name else None
-    data = here(data)
-    if kind in ("csv", "tsv"):
-        return spark.read.csv(data, header=True, sep="," if kind == "csv" else "\t", escape='"'), True
-    if kind == "jsonl":
-        return _json(spark, data, mapping), True
-    if kind == "parquet" or "/" in data:
-        return spark.read.parquet(data), False
-    if kind is not None:
-        raise RecveilError(
-            f"{data}: Spark reads parquet, csv, tsv, jsonl and tables, not .{ending}; release it locally"
-        )
-    return spark.table(data), False
-
-
-def _json(spark: Any, data: str, mapping: dict[str, str] | None) -> DataFrame:
-    """Every value by its text, as locally; the keys of the first object are the header."""
-    first = spark.read.text(data).where("trim(value) != ''").head(1)
-    if not first and not mapping:
-        raise RecveilError(f"{data}: the file is empty")
-    try:
-        header = json.loads(first[0]["value"].removeprefix("\ufeff")) if first else dict.fromkeys(mapping or {}, "")
-        kinds = {name: "array<string>" if isinstance(value, list) else "string" for name, value in header.items()}
-    except (ValueError, AttributeError):
-        raise RecveilError(f"{data}, line 1: not a JSON object") from None
-    names = (name.replace("`", "``") for name in kinds)
-    return spark.read.json(data, schema=", ".join(f"`{n}` {k}" for n, k in zip(names, kinds.values(), strict=True)))
-
-
-def sample_frame(spark: Any, name: str) -> DataFrame:
-    """A generated world, made in parts on the executors."""
-    from recveil.samples import blocks, sample
-
-    parts = max(spark.sparkContext.defaultParallelism * 4, blocks(name) // BLOCKS)
-    first = sample(name, 0, 10**9).frame().rename({"user": sample(name, 0, 10**9).unit})
-    schema = first.head(0).to_arrow().schema
-
-    def made(batches: Batches, schema: Any) -> Batches:
-        for batch in batches:
-            for part in batch["id"].to_pylist():
-                world = sample(name, part, parts)
-                yield from arrow(world.frame().rename({"user": world.unit}), schema)
-
-    return spark.range(0, parts, 1, parts).mapInArrow(partial(made, schema=schema), spark_schema(schema))
 
 
 def _unrolled(frame: DataFrame, name: str, broken: Broken) -> DataFrame:

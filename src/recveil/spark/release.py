@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.desk.bundle import check_writable, placed, save, save_parts
-from recveil.desk.catalogue import Catalogue
-from recveil.desk.features import check_features
-from recveil.desk.places import Place
-from recveil.desk.release import (
+from recveil.errors import RecveilError
+from recveil.guarantee import NOT_ON_RECORD
+from recveil.ids import keys, whole
+from recveil.mechanism import Masking, Mechanism, Public, Synthesis
+from recveil.randomness import Source, source
+from recveil.releases.bundle import check_writable, placed, save, save_parts
+from recveil.releases.catalogue import Catalogue, check_public
+from recveil.releases.places import Place
+from recveil.releases.release import (
     SAME_KEY,
     Enter,
     Published,
@@ -31,11 +35,7 @@ from recveil.desk.release import (
     publish,
     time_rule,
 )
-from recveil.desk.signing import Signer
-from recveil.errors import RecveilError
-from recveil.ids import keys, whole
-from recveil.mechanism import Masking, Mechanism, Public, Synthesis
-from recveil.randomness import Source, source
+from recveil.releases.signing import Signer
 from recveil.spark.chunks import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
 from recveil.spark.lake import write_parts
 from recveil.spark.neighbours import critical_items
@@ -50,8 +50,8 @@ PART_ROWS = 5_000_000  # of one file of the bundle, which is hashed whole in the
 PART_BYTES = 64 << 20  # before compression
 
 # Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
-PLANS: dict[str, Callable[..., Any]] = {"mbrw": plan_streams, "shuffle-nnn": critical_items}
-REWRITES: dict[str, Callable[..., Any]] = {"mbrw": rewrite_streams}
+PLANS: dict[str, Callable[..., Any]] = {"streams": plan_streams, "critical items": critical_items}
+REWRITES: dict[str, Callable[..., Any]] = {"streams": rewrite_streams}
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ def release_table(
     enter: Enter | None = None,
     licence: str | None = None,
     sign: Signer | None = None,
+    schema_from: str = "",
+    chosen_on_data: str = NOT_ON_RECORD,
     part_rows: int = PART_ROWS,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
@@ -100,21 +102,23 @@ def release_table(
         data = replace(data, frame=data.frame.drop("session"), specimen=replace(data.specimen, session=None))
     chance = source(seed)
     given = catalogue or Catalogue()
-    check_features(mechanism, given.features)
+    check_public(mechanism, given.is_given, given.is_public, chance.seeded)
     if given.lists():
         raise RecveilError("on Spark a catalogue lists items alone; leave its tags and users out")
     if given.items is not None:
         data = over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
     layout, rows = data.layout, data.specimen
+    facts = given.facts(layout.items) if mechanism.reads_features else None
     public = Public(
         rows.kind, rows.unit, layout.items, layout.tags, given.items is not None,
-        untyped=layout.untyped, features=given.features, sessions=rows.session is not None,
+        untyped=layout.untyped, features=facts, sessions=rows.session is not None,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         if rows.kind in ("clicks", "sessions") and rows.time is None:
             raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
         published = publish(data, mechanism, public, chance, total=total, narrow=narrow, enter=enter)  # type: ignore[arg-type]
-        made = drawn(published, chance, time)
+        published = replace(published, chosen_on_data=chosen_on_data)
+        made = replace(drawn(published, chance, time), schema_from=schema_from, titles=given.titles)
         return Made(save(made, out, force=force, licence=licence, sign=sign), published=published)
     assert isinstance(mechanism, Masking)
     if not len(rows) and not mechanism.everyone:
@@ -128,7 +132,8 @@ def release_table(
     settled, masked = _masked(data, mechanism, chance)
     try:
         release = _release(masked, settled, public, chance.seeded, time)
-        release = _typed(release, masked, public)
+        release = replace(_typed(release, masked, public), schema_from=schema_from)
+        release = replace(release, titles=given.titles, chosen_on_data=chosen_on_data)
         put = partial(_put, masked, release, min(part_rows, PART_BYTES // row_bytes(release.data, public)))
         manifest = save_parts(release, out, put, force=force, licence=licence, sign=sign)
         return Made(manifest, _id_map(masked) if keep_map else None)
@@ -141,8 +146,8 @@ def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism,
     from pyspark import StorageLevel
 
     mine, disk = chance.derive(mechanism.name), StorageLevel.DISK_ONLY
-    make: Callable[..., Any] = PLANS.get(mechanism.name, _plan)
-    change: Callable[..., Any] = REWRITES.get(mechanism.name, _rewrite)
+    make: Callable[..., Any] = PLANS.get(mechanism.cluster_steps, _plan)
+    change: Callable[..., Any] = REWRITES.get(mechanism.cluster_steps, _rewrite)
     plan = make(data, mechanism, mine.derive("plan"))
     for attempt in count():
         tokens = chance.derive("tokens").derive(attempt).names

@@ -21,11 +21,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.data import Interactions
+from recveil.evaluation.recommenders.mask import Similar, supported
 from recveil.kernels.item_cosines import nearest
 from recveil.kernels.popcount import Bits, add_counts
 from recveil.mechanisms.mask import Mask, flipped
 from recveil.randomness import source
-from recveil.recommenders.mask import Similar, supported
 from recveil.spark.chunks import Batches, Table, arrow, chunks, gathered, shared, spark_schema, total
 from recveil.views.bits import Columns
 
@@ -99,7 +99,7 @@ def perturb_table(data: Table, mechanism: Mask, seed: int | None = None) -> Pert
     chance = source(seed).derive(mechanism.name)
     plan = mechanism.plan(total(data, mechanism.count, "user"), chance.derive("plan"))
     flip = partial(flipped, plan=plan, source=chance.derive("mask"))
-    seen = total(data, partial(_seen, flip=flip), "user", groups=_users(data))
+    seen = total(data, partial(_seen, flip=flip), "user", groups=_users(data), everyone=True)
     return Perturbed(data, mechanism.settled(plan), flip, seen)
 
 
@@ -134,7 +134,7 @@ def _users(data: Table) -> int:
 
 def _seen(chunk: Interactions, flip: Flip) -> Seen:
     bits = flip(chunk)
-    return Seen(bits.n_users, bits.singles, int(np.bincount(chunk.user).max()))
+    return Seen(bits.n_users, bits.singles, int(np.bincount(chunk.user, minlength=1).max()))
 
 
 def _candidates(perturbed: Perturbed, blocks: ItemBlocks) -> DataFrame:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.data import Interactions
 from recveil.ids import places, union
@@ -22,8 +22,8 @@ class Transitions:
     """
 
     items: pl.Series
-    ds: sparse.csr_array
-    cvs: sparse.csr_array
+    ds: scipy.sparse.csr_array
+    cvs: scipy.sparse.csr_array
 
     def __add__(self, other: Transitions) -> Transitions:
         items = self.items
@@ -46,25 +46,25 @@ def transitions(data: Interactions) -> Transitions:
     return Transitions(rows.items, direct_sequence(rows), common_view(rows))
 
 
-def direct_sequence(rows: Interactions) -> sparse.csr_array:
+def direct_sequence(rows: Interactions) -> scipy.sparse.csr_array:
     """DS of rows that stand by user in the order of time."""
     same = rows.user[1:] == rows.user[:-1]
     before, after = rows.item[:-1][same], rows.item[1:][same]
     ones = np.ones(len(before), dtype=np.int32)
-    return _sorted(sparse.coo_array((ones, (before, after)), shape=(rows.n_items, rows.n_items)).tocsr())
+    return _sorted(scipy.sparse.coo_array((ones, (before, after)), shape=(rows.n_items, rows.n_items)).tocsr())
 
 
-def common_view(rows: Interactions) -> sparse.csr_array:
+def common_view(rows: Interactions) -> scipy.sparse.csr_array:
     """CVS = A'A without its diagonal; A holds a 1 where a user has an item, however often."""
     return common_views(rows)(np.arange(rows.n_items))
 
 
-def common_views(rows: Interactions) -> Callable[[NDArray[np.int64]], sparse.csr_array]:
+def common_views(rows: Interactions) -> Callable[[NDArray[np.int64]], scipy.sparse.csr_array]:
     """The rows of CVS that belong to some items, for data whose pairs of items do not fit in memory."""
     a = rows.matrix(binary=True).astype(np.int32)
     by_item = a.T.tocsr()
 
-    def of(items: NDArray[np.int64]) -> sparse.csr_array:
+    def of(items: NDArray[np.int64]) -> scipy.sparse.csr_array:
         cvs = (by_item[items] @ a).tocsr()
         cvs.data[cvs.indices == np.repeat(items, np.diff(cvs.indptr))] = 0
         cvs.eliminate_zeros()
@@ -73,21 +73,11 @@ def common_views(rows: Interactions) -> Callable[[NDArray[np.int64]], sparse.csr
     return of
 
 
-def stationary(cvs: sparse.csr_array, *, weighted: bool) -> NDArray[np.float64]:
-    """Where a long random walk on the CVS graph is found: in proportion to degree, or to strength if `weighted`.
-
-    It holds within a connected component; over several, for a walk that starts in each in this proportion.
-    """
-    mass = np.asarray(cvs.sum(axis=1), dtype=np.float64) if weighted else np.diff(cvs.indptr).astype(np.float64)
-    total = mass.sum()
-    return mass / total if total else mass
-
-
-def _recoded(matrix: sparse.csr_array, where: NDArray[np.int64], n: int) -> sparse.csr_array:
+def _recoded(matrix: scipy.sparse.csr_array, where: NDArray[np.int64], n: int) -> scipy.sparse.csr_array:
     cells = matrix.tocoo()
-    return _sorted(sparse.coo_array((cells.data, (where[cells.row], where[cells.col])), shape=(n, n)).tocsr())
+    return _sorted(scipy.sparse.coo_array((cells.data, (where[cells.row], where[cells.col])), shape=(n, n)).tocsr())
 
 
-def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
+def _sorted(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     matrix.sum_duplicates()
     return matrix

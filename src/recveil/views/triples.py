@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.errors import RecveilError
@@ -40,12 +40,12 @@ class TripleTables:
     user: Any
     tag: Floats
     vocabulary: Codes | None = None
-    posts: sparse.csr_array | None = None
+    posts: scipy.sparse.csr_array | None = None
 
     def rows(self, table: Any, codes: NDArray[Any]) -> Floats:
         """Some rows of `resource` or `user`, dense and over all tags."""
         some = table[codes]
-        some = some.toarray() if sparse.issparse(some) else some
+        some = some.toarray() if scipy.sparse.issparse(some) else some
         if some.shape[1] == len(self.tag):
             return np.asarray(some, dtype=np.float64)
         assert self.vocabulary is not None
@@ -102,8 +102,8 @@ def tables(data: Interactions) -> TripleTables:
     )
 
 
-def _count(row: Codes, column: Codes, shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
+def _count(row: Codes, column: Codes, shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    return scipy.sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
 
 
 def tag_codes(data: Interactions) -> Codes:

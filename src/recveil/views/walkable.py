@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Codes
-from recveil.kernels.walks import Graph
 from recveil.views.transitions import Transitions
 
 BLOCKS = 32
@@ -24,7 +24,7 @@ class Walkable:
 
     rank: NDArray[np.uint32]  # of each item code
     code: Codes  # of each rank
-    graph: Graph
+    graph: kernels.walks.Graph
 
 
 def walkable(moves: Transitions) -> Walkable:
@@ -37,11 +37,11 @@ def walkable(moves: Transitions) -> Walkable:
     mass = np.cumsum(np.asarray(ds.sum(axis=0), dtype=np.float64))
     cuts = np.searchsorted(mass, mass[-1] * np.arange(1, BLOCKS) / BLOCKS) + 1
     block = np.searchsorted(cuts, np.arange(n), side="right")  # of each rank
-    member = sparse.csr_array((np.ones(n), (np.arange(n), block)), shape=(n, BLOCKS))
+    member = scipy.sparse.csr_array((np.ones(n), (np.arange(n), block)), shape=(n, BLOCKS))
     blocks = np.zeros((n, BLOCKS + 1), dtype=np.uint64)
     np.cumsum((_ones(ds) @ member).toarray(), axis=1, out=blocks[:, 1:], dtype=np.uint64)
     blocks += ds.indptr[:-1, None].astype(np.uint64)
-    graph = Graph(
+    graph = kernels.walks.Graph(
         ds.indices.astype(np.uint32),
         ds.data.astype(np.float64),
         blocks,
@@ -55,30 +55,30 @@ def walkable(moves: Transitions) -> Walkable:
     return Walkable(rank, order, graph)
 
 
-def _largest(matrix: sparse.csr_array) -> NDArray[np.int64]:
+def _largest(matrix: scipy.sparse.csr_array) -> NDArray[np.int64]:
     largest = np.zeros(matrix.shape[0], dtype=np.int64)
     np.maximum.at(largest, np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.data)
     return largest
 
 
-def _ranked(matrix: sparse.csr_array, rank: NDArray[np.uint32]) -> sparse.csr_array:
+def _ranked(matrix: scipy.sparse.csr_array, rank: NDArray[np.uint32]) -> scipy.sparse.csr_array:
     cells = matrix.tocoo()
-    ranked = sparse.coo_array((cells.data, (rank[cells.row], rank[cells.col])), shape=matrix.shape).tocsr()
+    ranked = scipy.sparse.coo_array((cells.data, (rank[cells.row], rank[cells.col])), shape=matrix.shape).tocsr()
     ranked.sort_indices()
     return ranked
 
 
-def _ones(matrix: sparse.csr_array) -> sparse.csr_array:
-    return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+def _ones(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    return scipy.sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _peaks(cvs: sparse.csr_array, block: NDArray[np.int64]) -> NDArray[np.float64]:
+def _peaks(cvs: scipy.sparse.csr_array, block: NDArray[np.int64]) -> NDArray[np.float64]:
     peak = np.zeros((cvs.shape[0], BLOCKS))
     rows = np.repeat(np.arange(cvs.shape[0]), np.diff(cvs.indptr))
     np.maximum.at(peak, (rows, block[cvs.indices]), cvs.data)
     return peak
 
 
-def _dense_columns(cvs: sparse.csr_array) -> int:
+def _dense_columns(cvs: scipy.sparse.csr_array) -> int:
     n = int(cvs.shape[0])
     return n if n <= DENSE_ITEMS else min(n, max(1, cvs.nnz // n))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from recveil.desk import owner
-from recveil.desk.bundle import MANIFEST, verified_digests
-from recveil.desk.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
-from recveil.desk.places import Folder
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.folder import Project
-from recveil.desk.recipients import read_recipient
-from recveil.desk.signing import Ask, Signer, load_key, new_key
-from recveil.desk.verification import verify_bundle
 from recveil.errors import RecveilError
 from recveil.formats.files import written
+from recveil.governance import owner
+from recveil.governance.recipients import read_recipient
+from recveil.governance.standing import UNDECIDED, standing
+from recveil.governance.verification import verify_bundle
+from recveil.releases.bundle import MANIFEST, verified_digests
+from recveil.releases.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
+from recveil.releases.places import Folder
+from recveil.releases.signing import Ask, Signer, load_key, new_key
 
 
 def bundle_place(project: Project, name: str) -> Path:
@@ -24,7 +26,10 @@ def bundle_place(project: Project, name: str) -> Path:
 
 
 def published_place(project: Project, name: str) -> Path:
-    return project.folder / "published" / name
+    """What goes out is named by what it says of itself: a bundle's own name is made of its data's size and date."""
+    manifest = bundle_place(project, name) / MANIFEST
+    mark = sha256(manifest.read_bytes()).hexdigest()[:12] if manifest.exists() else "none"
+    return project.folder / "published" / f"release-{mark}"
 
 
 def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> Signer:
@@ -38,6 +43,19 @@ def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> S
     ) as file:  # for those who cannot open a locked key
         file.write(opened.fingerprint.encode())
     return opened
+
+
+def put_aside(project: Project, name: str) -> None:
+    """Take what was published of a bundle from where it goes out, into withdrawn/."""
+    place, aside = published_place(project, name), project.folder / "withdrawn"
+    if place.exists():
+        aside.mkdir(exist_ok=True)
+        place.rename(aside / f"{name}-{len(list(aside.glob(f'{name}-*'))) + 1}")
+
+
+def ledger_file(project: Project, choices: Choices) -> str | None:
+    """The ledger of the people whom this project is about."""
+    return str(project.path(choices.release.ledger)) if choices.release.ledger else None
 
 
 def recipient(project: Project, name: str) -> Any:
@@ -56,18 +74,22 @@ def decisions(project: Project, name: str) -> Checked:
 
 
 def decided(project: Project, name: str) -> str:
-    """approved, refused, or nothing yet: the last decision counts."""
+    """How the bundle stands for the recipient who is chosen now; nothing where nobody has decided on that."""
     place = bundle_place(project, name)
     try:
-        return _decided(project, name, *((place / file).stat().st_mtime_ns for file in (MANIFEST, CLAIMS)))
+        found = standing(_checked(project, name, *((place / file).stat().st_mtime_ns for file in (MANIFEST, CLAIMS))))
     except FileNotFoundError:
         return ""
+    to = project.read()[0].recipient.name
+    meant = found.claim.facts.get("to") if found.claim else None
+    return (
+        "" if found.outcome == UNDECIDED or (meant and to and meant != recipient(project, to).name) else found.outcome
+    )
 
 
 @lru_cache(maxsize=64)
-def _decided(project: Project, name: str, *changed: int) -> str:  # noqa: ARG001
-    kinds = [c.kind for c in decisions(project, name).claims if c.kind in ("approved", "refused")]
-    return kinds[-1] if kinds else ""
+def _checked(project: Project, name: str, *changed: int) -> Checked:  # noqa: ARG001
+    return decisions(project, name)
 
 
 def verification(project: Project, choices: Choices, name: str) -> dict[str, Any]:

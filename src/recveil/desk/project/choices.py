@@ -5,8 +5,6 @@ A choice that does not fit raises ChoiceError, which names the field: a page sho
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
@@ -37,13 +35,18 @@ class ChoiceError(RecveilError):
 
 @dataclass(frozen=True)
 class Data:
-    """source: a path (relative to the folder) or sample:NAME. columns: roles to names. types: of ids, int or text."""
+    """source: a path (relative to the folder) or sample:NAME. columns: roles to names. types: of ids, int or text.
+
+    schema: in place of columns and types, the file that recveil inspect wrote. items: the public file of items.
+    """
 
     source: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     duplicates: str = "last"
     fold_tags: bool = False
+    schema: str = ""
+    items: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,10 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How the bundle is made. seed: -1 for none. holdout: people kept out, as strangers for the attacks."""
+    """How the bundle is made. seed: -1 for none. holdout: people kept out, as strangers for the attacks.
+
+    catalogue: another name of data.items, for the bundle alone. publish_titles: titles of items travel in it.
+    """
 
     seed: int = -1
     format: str = "parquet"
@@ -95,6 +101,8 @@ class Wishes:
     holdout: float = 0.1
     licence: str = ""
     catalogue: str = ""
+    publish_titles: bool = False
+    catalogue_is_public: bool = False
     ledger: str = "ledger.jsonl"
     outside_budget: bool = False
 
@@ -115,6 +123,7 @@ class Officer:
     name: str = ""
     role: str = ""
     decision: str = ""
+    reason: str = ""
     conditions: Texts = ()
     until: str = ""
     key: str = ""
@@ -131,6 +140,20 @@ class Publish:
 
 
 @dataclass(frozen=True)
+class Judging:
+    """people: the share set aside before the first release, to judge models of others within epsilon; 0: nobody.
+
+    submissions: files to be judged. references: most-popular and item-knn of the release beside them.
+    """
+
+    people: float = 0.0
+    epsilon: float = 1.0
+    metrics: str = "ndcg@10"
+    submissions: Texts = ()
+    references: bool = False
+
+
+@dataclass(frozen=True)
 class Choices:
     """All sections of desk.toml."""
 
@@ -144,6 +167,7 @@ class Choices:
     officer: Officer = field(default_factory=Officer)
     owner: Owner = field(default_factory=Owner)
     publish: Publish = field(default_factory=Publish)
+    judge: Judging = field(default_factory=Judging)
 
     def record(self) -> dict[str, Any]:
         """As plain data; lists for tuples."""
@@ -219,6 +243,7 @@ def checked(choices: Choices) -> Choices:
         ("use.keep", c.use.keep, 0.01),
         ("candidates.holdout", c.candidates.holdout, 0.01),
         ("release.holdout", c.release.holdout, 0.0),
+        ("judge.people", c.judge.people, 0.0),
     ):
         if not least <= share < 1:
             raise ChoiceError(where, f"{where} is a share from {least:g} to below 1, not {share:g}")
@@ -256,33 +281,3 @@ def last_day(choices: Choices) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise ChoiceError("officer.until", f"officer.until is a day such as 2027-11-15, not {text!r}") from None
-
-
-def from_toml(text: str, name: str = "desk.toml") -> Choices:
-    """The choices in the text of a file; one line says what is wrong with it."""
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as why:
-        raise ChoiceError(None, f"{name} cannot be read: {why}") from None
-    try:
-        return Choices().changed(found)
-    except ChoiceError as why:
-        raise ChoiceError(why.field, f"{name}: {why}") from None
-
-
-def to_toml(choices: Choices) -> str:
-    """The text of desk.toml."""
-    parts = []
-    for name, section in choices.record().items():
-        lines = [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in section.items())]
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{_toml(key)} = {_toml(text)}" for key, text in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -30,8 +30,9 @@ def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list
         "use": _tune(choices, data),
         "candidates": _compare(choices, data),
         "red-team": [_release(choices, data, name), _measure(choices, data, name)],
-        "decide": [_decide(choices, place)],
+        "decide": _decide(choices, place),
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
+        "judge": _judge(choices, data, place),
         "watch": [f"recveil ledger show --ledger {quote(ledger)}"] if ledger else [],
     }
 
@@ -43,6 +44,8 @@ def _data(desk: Desk, choices: Choices) -> str:
         parts.append("--columns " + quote(_line(data.columns)))
     if data.types:
         parts.append("--types " + quote(_line(data.types)))
+    if data.schema:
+        parts.append("--schema " + quote(str(desk.project.path(data.schema))))
     return " ".join(parts)
 
 
@@ -58,7 +61,8 @@ def _tune(choices: Choices, data: str) -> list[str]:
     if not use.what:
         return []
     size = f" --people {use.people}" if use.on == "twin" and use.people else ""
-    size += f" --items {use.items}" if size and use.items else ""
+    size += f" --twin-items {use.items}" if size and use.items else ""
+    size += f" --items {quote(choices.data.items)}" if choices.data.items else ""
     return [f"recveil tune {data} --with MECHANISM --keep '{bound(choices)}'{size}{' --on-data' * (use.on == 'data')}"]
 
 
@@ -68,6 +72,7 @@ def _compare(choices: Choices, data: str) -> list[str]:
     how = (
         [f"--only {','.join(wanted.measures)}"] * bool(wanted.measures)
         + ["--quick"] * wanted.quick
+        + [f"--items {quote(choices.data.items)}"] * bool(choices.data.items)
         + [f"--shadows {wanted.shadows}", f"--seed {wanted.seed}"]
     )
     return [" ".join([f"recveil compare {data}", *with_, *how, "-o report.html"])] if with_ else []
@@ -83,8 +88,11 @@ def _release(choices: Choices, data: str, name: str) -> str:
     for option, value in (("format", wishes.format), ("time", wishes.time), ("licence", wishes.licence)):
         if value and value not in ("parquet", "auto"):
             parts.append(f"--{option} {quote(value)}")
-    if wishes.catalogue:
-        parts.append(f"--catalogue {quote(wishes.catalogue)}")
+    if wishes.catalogue or choices.data.items:
+        parts.append(f"--items {quote(wishes.catalogue or choices.data.items)}")
+    parts += ["--publish-titles"] * wishes.publish_titles
+    if wishes.catalogue_is_public:
+        parts.append("--catalogue-is-public")
     if wishes.ledger:
         parts.append(f"--ledger {quote(wishes.ledger)}")
     parts.append(f"--sign {quote(choices.owner.key or 'keys/owner.key')}")
@@ -98,25 +106,41 @@ def _measure(choices: Choices, data: str, name: str) -> str:
         parts.append(f"--holdout private/{name}-held.parquet")
     if keeps_ids(choices.candidates.chosen):
         parts.append(f"--map private/{name}-map.csv")
-    parts.append(f"--known {how.known} --items {how.items}")
+    parts.append(f"--known {how.known} --known-items {how.items}")
     parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
     parts += [f"--only {','.join(how.measures)}"] * bool(how.measures)
     parts += [f"--shadows {how.shadows}"] * (how.shadows > 0)
+    parts += [f"--items {quote(choices.data.items)}"] * bool(choices.data.items)
     return " ".join([*parts, f"--sign {quote(choices.owner.key or 'keys/owner.key')}"])
 
 
-def _decide(choices: Choices, place: str) -> str:
+def _decide(choices: Choices, place: str) -> list[str]:
+    """The sheet, to be read; then the signature under it."""
     officer, to = choices.officer, choices.recipient
-    parts = [f"recveil decide {place} --recipient {quote(to.name or 'public')}"]
-    if officer.name and officer.role and officer.decision:
-        parts.append(
-            f"--as {quote(f'{officer.name}, {officer.role}')} --key {quote(officer.key or 'keys/officer.key')}"
-        )
-        parts.append("--approve" if officer.decision == "approved" else "--refuse")
+    sheet = f"recveil decide {place} --recipient {quote(to.name or 'public')}"
+    sheet += f" --purpose {quote(to.purpose)}" if to.purpose else ""
+    if not (officer.name and officer.role and officer.decision):
+        return [sheet]
+    parts = [
+        sheet,
+        f"--as {quote(f'{officer.name}, {officer.role}')} --key {quote(officer.key or 'keys/officer.key')}",
+        "--approve" if officer.decision == "approved" else "--refuse",
+    ]
+    parts += [f"--reason {quote(officer.reason)}"] * bool(officer.reason)
     parts += [f"--condition {quote(words)}" for words in officer.conditions]
     parts += [f"--until {officer.until}"] * bool(officer.until)
-    parts += [f"--purpose {quote(to.purpose)}"] * bool(to.purpose)
-    return " ".join(parts)
+    return [sheet, " ".join(parts)]
+
+
+def _judge(choices: Choices, data: str, place: str) -> list[str]:
+    wanted = choices.judge
+    if not wanted.people:
+        return []
+    new = f"recveil judge new {data} --people {wanted.people:g} --epsilon {wanted.epsilon:g} --metric {wanted.metrics}"
+    new += f" --ledger {quote(choices.release.ledger)} --bundle {place} -o private/court"
+    scored = [f"recveil judge score private/court {quote(file)}" for file in wanted.submissions]
+    sign = quote(choices.owner.key or "keys/owner.key")
+    return [new, *scored, f"recveil judge board private/court -o board.html --sign {sign}"]
 
 
 def _export(to: str, place: str) -> str:

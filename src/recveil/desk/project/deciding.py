@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.desk.claims import OFFICER
-from recveil.desk.decision import Context, Decider, decide
-from recveil.desk.project.bundles import bundle_place, recipient, signer
+from recveil.desk.project.bundles import bundle_place, put_aside, recipient, signer
 from recveil.desk.project.choices import ChoiceError, Choices, last_day
 from recveil.desk.project.folder import Project
-from recveil.desk.signing import Ask
+from recveil.governance.decision import Decider, NoReasonError, decide
+from recveil.governance.sheet import Context
+from recveil.releases.claims import APPROVED, OFFICER
+from recveil.releases.signing import Ask
 
 
 def write_sheet(project: Project, choices: Choices, name: str) -> dict[str, Any]:
@@ -17,15 +18,26 @@ def write_sheet(project: Project, choices: Choices, name: str) -> dict[str, Any]
     return dict(decide(bundle_place(project, name), _context(project, choices))["sheet"])
 
 
-def sign_decision(project: Project, choices: Choices, name: str, ask: Ask = lambda: None) -> dict[str, Any]:
-    """The officer's decision, signed into the bundle's claims; the sheet that she saw is committed to."""
+def sign_decision(
+    project: Project, choices: Choices, name: str, ask: Ask = lambda: None, seen: str = ""
+) -> dict[str, Any]:
+    """The officer's decision, signed into the bundle's claims, on the sheet that she saw (its digest), if that stands.
+
+    What was published before and is refused now is put aside: it no longer lies where it goes out from.
+    """
     officer = choices.officer
     for field in ("name", "role", "decision"):
         if not getattr(officer, field):
             raise ChoiceError(f"officer.{field}", f"a decision needs the officer's {field}")
     key = signer(project, OFFICER, officer.key, ask)
-    decider = Decider(officer.name, officer.role, officer.decision, key)
-    return dict(decide(bundle_place(project, name), _context(project, choices), decider))
+    decider = Decider(officer.name, officer.role, officer.decision, key, officer.reason, seen)
+    try:
+        made = dict(decide(bundle_place(project, name), _context(project, choices), decider))
+    except NoReasonError as why:
+        raise ChoiceError("officer.reason", str(why)) from None
+    if officer.decision != APPROVED:
+        put_aside(project, name)
+    return made
 
 
 def _context(project: Project, choices: Choices) -> Context:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +16,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.bundle import MANIFEST
-from recveil.desk.inputs import SAMPLE, Input
-from recveil.desk.project.choices import ChoiceError, Choices, Data, from_toml, to_toml
+from recveil.desk.project.choices import ChoiceError, Choices, Data
+from recveil.desk.project.toml import from_toml, to_toml
 from recveil.errors import RecveilError
 from recveil.formats.files import written
+from recveil.releases.bundle import MANIFEST
+from recveil.releases.inputs import SAMPLE, Input
 
 FILE, LOCK = "desk.toml", ".desk.lock"
+UNDECLARED = re.compile(
+    r"\.(jsonl|ndjson|dat)(\.gz|\.zst)?$", re.IGNORECASE
+)  # rows may be all that tells their columns
 ROOMS = ("work", "results", "bundles", "uploads", "keys", "private")  # made closed to others
 
 
@@ -92,12 +97,21 @@ class Project:
         return self.folder / name
 
     def input(self, data: Data) -> Input:
-        """The data of the project as a request takes them."""
+        """The data of the project as a request takes them. What is no row is left out, and counted on the owner's
+        screen: no refusal by what stands in the data keeps a proved release, or what is measured on it, from being.
+        """
         if not data.source:
             raise ChoiceError("data.source", "no data yet: choose a sample or a file")
         source = data.source if data.source.startswith(SAMPLE) else str(self.path(data.source))
         types: Any = dict(data.types) or None
-        return Input(source, dict(data.columns) or None, data.duplicates, data.fold_tags, types)
+        schema = str(self.path(data.schema)) if data.schema else None
+        lenient: Any = "drop" if schema or data.columns or not UNDECLARED.search(source) else "refuse"
+        return Input(source, dict(data.columns) or None, data.duplicates, data.fold_tags, types, lenient, schema)
+
+    def items(self, choices: Choices) -> str | None:
+        """The public file of items, where the project has one."""
+        name = choices.data.items
+        return None if not name else name if name.startswith(SAMPLE) else str(self.path(name))
 
     def stored(self, source: str, base: Path | None = None) -> str:
         """How desk.toml names a source: a sample, a path inside the folder, or an absolute one."""

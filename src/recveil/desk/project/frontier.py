@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.desk.candidates import ELSEWHERE
 from recveil.desk.project import plan
 from recveil.desk.project.bundles import recipient
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Desk
 from recveil.desk.project.views import OUTSIDE, NotThereError, figures_of
+from recveil.evaluation.candidates import ELSEWHERE
 from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
 from recveil.report.table import Entry, Report, Words, short

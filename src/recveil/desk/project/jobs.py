@@ -23,15 +23,15 @@ from pathlib import Path
 from time import process_time, sleep, time
 from typing import Any
 
-from recveil.desk.cache import digest
-from recveil.desk.progress import Progress
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import Project
 from recveil.errors import RecveilError
+from recveil.evaluation.cache import digest
 from recveil.formats.files import written
+from recveil.releases.progress import Progress
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
-ONCE = ("bundle",)  # what is entered into the ledger: never begun a second time without being asked
+ONCE = ("bundle", "court")  # what is entered into the ledger: never begun a second time without being asked
 EVERY = 0.2  # seconds between two writes of progress
 
 

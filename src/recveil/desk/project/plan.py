@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.project.bundles import bundle_place, decided
+from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
-from recveil.desk.project.jobs import DONE, Desk, Job, job
+from recveil.desk.project.court import REFERENCES, check_share, court_place
+from recveil.desk.project.jobs import DONE, FAILED, Desk, Job, job
 from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse, text
 
-KINDS = ("overview", "exposure", "solve", "candidates", "bundle", "red-team", "publish")
+KINDS = ("overview", "exposure", "solve", "candidates", "bundle", "red-team", "publish", "court", "judge")
 FILE = "file:"  # before the path of a candidate that another tool made
 
 
@@ -29,6 +31,8 @@ def jobs_of(desk: Desk, choices: Choices, kind: str) -> list[Job]:
         "bundle": lambda: [bundle_job(desk, choices)],
         "red-team": lambda: [red_team_job(desk, choices)],
         "publish": lambda: [publish_job(desk, choices)],
+        "court": lambda: [court_job(desk, choices)],
+        "judge": lambda: judge_jobs(desk, choices),
     }
     if kind not in plans:
         raise RecveilError(f"there is no work of the kind {kind}; there are {', '.join(KINDS)}")
@@ -38,7 +42,15 @@ def jobs_of(desk: Desk, choices: Choices, kind: str) -> list[Job]:
 def data_of(desk: Desk, choices: Choices) -> list[Any]:
     """What a result on the data depends on."""
     desk.project.input(choices.data)
-    return [desk.project.identity(choices.data.source), choices.record()["data"]]
+    found = [desk.project.identity(choices.data.source), choices.record()["data"]]
+    if choices.data.items:
+        found.append(desk.project.identity(choices.data.items))
+    if choices.data.schema:  # whose words may change, too
+        try:
+            found.append(desk.project.path(choices.data.schema).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            raise ChoiceError("data.schema", f"{choices.data.schema} cannot be read as a schema") from None
+    return found
 
 
 def overview_job(desk: Desk, choices: Choices) -> Job:
@@ -94,7 +106,9 @@ def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
 def settled(desk: Desk, choices: Choices, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes as desk.toml keeps them: files by where they lie; a mechanism that cannot be is refused at its field."""
     found = {name: dict(given) if isinstance(given, Mapping) else given for name, given in changes.items()}
-    data, wanted = found.get("data"), found.get("candidates")
+    data, wanted, judge = (found.get(name) for name in ("data", "candidates", "judge"))
+    if isinstance(judge, dict):
+        check_share(desk.project, choices, choices.changed({"judge": judge}))
     if isinstance(data, dict) and isinstance(source := data.get("source"), str) and source:
         data["source"] = desk.project.stored(source)
     if isinstance(wanted, dict):
@@ -152,7 +166,8 @@ def bundle_job(desk: Desk, choices: Choices) -> Job:
         spec = chosen if chosen.startswith(FILE) else spelt(chosen)
     except ChoiceError as why:
         raise ChoiceError("candidates.chosen", str(why)) from None
-    return job("bundle", spec, choices, [*data_of(desk, choices), wishes], spec)
+    aside = [choices.judge.people] if choices.judge.people else []
+    return job("bundle", spec, choices, [*data_of(desk, choices), wishes, *aside], spec)
 
 
 def made_bundle(desk: Desk, choices: Choices) -> str | None:
@@ -184,6 +199,40 @@ def publish_job(desk: Desk, choices: Choices) -> Job:
     return job(
         "publish", choices.candidates.chosen, choices, [name, _claims(desk, name), *choices.publish.exports], name
     )
+
+
+def court_job(desk: Desk, choices: Choices) -> Job:
+    """One for the project, whichever bundle it is opened with."""
+    if not choices.judge.people:
+        raise ChoiceError("judge.people", "nobody is set aside to judge")
+    name = standing_bundle(desk, choices)
+    if not court_place(desk.project).exists() and not published_place(desk.project, name).exists():
+        raise ChoiceError("publish.exports", "publish the bundle first: its items are those that are judged")
+    return replace(job("court", "court", choices, []), about=name)
+
+
+def judge_jobs(desk: Desk, choices: Choices) -> list[Job]:
+    """One for each submission, and one for the reference models; the same file has the same answer."""
+    place = court_place(desk.project)
+    if not place.exists():
+        raise ChoiceError("judge.people", "open the court first")
+    mark = (place / "court.json").read_text(encoding="utf-8")
+    made = []
+    if choices.judge.references:
+        made.append(job("judge", REFERENCES, choices, [mark], f"{REFERENCES}:{standing_bundle(desk, choices)}"))
+    for name in choices.judge.submissions:
+        try:
+            identity = desk.project.identity(name)
+        except ChoiceError as why:
+            raise ChoiceError("judge.submissions", str(why)) from None
+        made.append(job("judge", Path(name).name, choices, [mark, identity], name))
+    return made
+
+
+def with_submission(desk: Desk, choices: Choices, path: str) -> list[str]:
+    """The submissions with another one, less those that were refused."""
+    refused = {one.about for one in judge_jobs(desk, choices) if desk.state(one.id) == FAILED}
+    return [*(name for name in choices.judge.submissions if name not in refused), path]
 
 
 def _claims(desk: Desk, name: str) -> str:

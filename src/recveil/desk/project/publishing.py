@@ -11,23 +11,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from recveil.desk import owner
-from recveil.desk.bundle import MANIFEST, verified_digests
-from recveil.desk.claims import OWNER
-from recveil.desk.equipment import Equipment
-from recveil.desk.export import export
-from recveil.desk.inputs import Input
-from recveil.desk.licences import licence
-from recveil.desk.measure import MeasureRequest, run_measure
-from recveil.desk.places import Folder, whole
-from recveil.desk.progress import Progress
-from recveil.desk.project.bundles import bundle_place, decided, published_place, signer
+from recveil.actions.measure import MeasureRequest, run_measure
+from recveil.actions.publish import ReleaseRequest, run_release
+from recveil.desk.project.bundles import bundle_place, decided, ledger_file, published_place, signer
 from recveil.desk.project.choices import ChoiceError, Choices, known_levels
+from recveil.desk.project.court import set_people_aside
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import Job
+from recveil.desk.project.jobs import Desk, Job
 from recveil.desk.project.plan import keeps_ids
-from recveil.desk.publish import ReleaseRequest, run_release
+from recveil.evaluation.equipment import Equipment
+from recveil.governance import owner
+from recveil.governance.export import export
 from recveil.mechanisms.spec import parse
+from recveil.releases.bundle import MANIFEST, verified_digests
+from recveil.releases.claims import OWNER
+from recveil.releases.inputs import SAMPLE, Input
+from recveil.releases.licences import licence
+from recveil.releases.places import Folder, whole
+from recveil.releases.progress import Progress
+
+LOOKS = ("candidate", "red-team", "solve")
 
 
 def make_bundle(project: Project, job: Job, progress: Progress) -> Any:
@@ -35,6 +38,7 @@ def make_bundle(project: Project, job: Job, progress: Progress) -> Any:
     choices, name = job.made_choices(), job.id
     place = bundle_place(project, name)
     if not place.exists():
+        set_people_aside(project, choices)
         run_release(_release_request(project, choices, name), progress)
     manifest, digests = verified_digests(place)
     return {"name": name, "manifest": manifest, "sha256": digests[MANIFEST]}
@@ -55,13 +59,26 @@ def _release_request(project: Project, choices: Choices, name: str) -> ReleaseRe
         time=wishes.time,
         holdout=wishes.holdout,
         holdout_file=str(private / f"{name}-held.parquet") if wishes.holdout else None,
-        catalogue=str(project.path(wishes.catalogue)) if wishes.catalogue else None,
+        catalogue=str(project.path(wishes.catalogue)) if wishes.catalogue else project.items(choices),
+        publish_titles=wishes.publish_titles,
+        catalogue_is_public=wishes.catalogue_is_public,
         keep_map=str(private / f"{name}-map.csv") if keeps_ids(spec) else None,
-        ledger=str(project.path(wishes.ledger)) if wishes.ledger else None,
+        ledger=ledger_file(project, choices),
         outside_budget=wishes.outside_budget,
+        chosen_on_data=looked(project),
         licence=licence(wishes.licence) if wishes.licence else None,
         key=signer(project, OWNER, choices.owner.key),
         seed=None if wishes.seed < 0 else wishes.seed,
+    )
+
+
+def looked(project: Project) -> bool:
+    """Whether figures were computed on private data here, by which somebody may have chosen; whatever a ledger says."""
+    made = [(one.kind, one.made_choices()) for one in Desk(project).jobs() if one.kind in LOOKS]
+    return any(
+        not choices.data.source.startswith(SAMPLE)
+        for kind, choices in made
+        if kind != "solve" or choices.use.on == "data"
     )
 
 
@@ -79,9 +96,10 @@ def red_team(project: Project, job: Job, progress: Progress) -> Any:
         items=how.items,
         ratings={"both": None, "with": True, "without": False}[how.ratings],
         seed=None if choices.release.seed < 0 else choices.release.seed,
-        equipment=Equipment(how.shadows),
+        equipment=Equipment(how.shadows, catalogue=project.items(choices)),
         only=how.measures or None,
         strict=False,
+        ledger=ledger_file(project, choices),
     )
     found = run_measure(request, progress)
     owner.keep_measurements(place, found, owner.owner_folder(place), signer(project, OWNER, choices.owner.key))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.progress import Progress
 from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.deciding import sign_decision, write_sheet
@@ -14,8 +13,9 @@ from recveil.desk.project.folder import FILE, Project, open_project
 from recveil.desk.project.jobs import DONE, Desk, Job
 from recveil.desk.project.plan import jobs_of, standing_bundle
 from recveil.desk.project.stages import perform
-from recveil.desk.signing import Ask
 from recveil.errors import RecveilError
+from recveil.releases.progress import Progress
+from recveil.releases.signing import Ask
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,9 @@ def run_project(
         run.do("publish")
         found["published"] = str(published_place(project, name))
         lines.append(f"{found['published']}: this goes out, and nothing else of the folder")
+        if choices.judge.people:
+            run.do("court")
+            run.do("judge")
     return found | {"lines": lines}
 
 
@@ -78,6 +81,7 @@ def _decision(run: Run, name: str, ask: Ask) -> list[str]:
     if choices.release.seed >= 0 and choices.officer.decision == "approved":
         write_sheet(project, choices, name)
         return ["made with a seed: an experiment is neither approved nor published"]
+    write_sheet(project, choices, name)
     sign_decision(project, choices, name, ask)
     return [f"{choices.officer.decision} by {choices.officer.name}, {choices.officer.role}"]
 
@@ -93,7 +97,8 @@ def _project(file: str, into: str | None) -> Project:
     if (Path(into) / FILE).exists():
         raise RecveilError(f"{into} holds a project already; choose another folder for --into")
     there = open_project(into)
-    made = replace(choices.data, source=_from(here, choices.data.source))
+    data = choices.data
+    made = replace(data, source=_from(here, data.source), items=_from(here, data.items))
     files = tuple(_from(here, name) for name in choices.candidates.files)
     there.put(replace(choices, data=made, candidates=replace(choices.candidates, files=files)))
     return there

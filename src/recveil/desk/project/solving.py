@@ -8,8 +8,6 @@ from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.mechanisms import known_mechanisms
 
 BOUNDS = {"recommend": "lift", "tags": "lift", "ratings": "skill", "algorithms": "agreement"}
-# Of a bound that is not for every mechanism with a strength: those that keep what it is about.
-ABLE = {"skill": ("dp-ratings", "microaggregation"), "agreement": ("shuffle-nnn",)}
 
 
 def bound(choices: Choices) -> str:
@@ -22,10 +20,10 @@ def bound(choices: Choices) -> str:
 def solvable(choices: Choices, overview: dict[str, Any]) -> list[str]:
     """Specs of the mechanisms whose strength can be solved for on these data, without that strength."""
     found = []
-    able = ABLE.get(BOUNDS[choices.use.what])
+    asked = BOUNDS[choices.use.what]  # lift is for every mechanism with a strength
     for advice in overview["fitting"]:
         mechanism = known_mechanisms()[advice["mechanism"]]
-        if not advice["fits"] or (mechanism.name not in able if able else mechanism.strength is None):
+        if not advice["fits"] or (mechanism.strength is None if asked == "lift" else asked not in mechanism.keeps):
             continue
         name, _, parameters = str(advice["spec"]).partition(":")
         tuned = "" if mechanism.strength is None else mechanism.strength[0]

@@ -9,25 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from recveil.attacks.linkage import linkage
+from recveil.actions.next_steps import starters
 from recveil.data import Interactions
-from recveil.desk.advice import advise, first_spec
-from recveil.desk.assess import AssessRequest, itself, run_assess
-from recveil.desk.cache import Cache
-from recveil.desk.compare import CompareRequest, run_compare
-from recveil.desk.design import Design
-from recveil.desk.inspect import column_names, columns_of, inspect
-from recveil.desk.next_steps import starters
-from recveil.desk.progress import Progress
+from recveil.desk.project.bundles import ledger_file
 from recveil.desk.project.choices import ChoiceError
+from recveil.desk.project.court import found_court, judge_submission
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job
 from recveil.desk.project.publishing import make_bundle, publish_bundle, red_team
 from recveil.desk.project.solving import bound
-from recveil.desk.project.units import scale_of, told_scale, units
-from recveil.desk.tune import WORLDS, TuneRequest, run_tune
+from recveil.desk.project.units import units
 from recveil.errors import RecveilError
+from recveil.evaluation.advice import advise, scale_of, told_scale
+from recveil.evaluation.assess import AssessRequest, itself, run_assess
+from recveil.evaluation.attacks.linkage import linkage
+from recveil.evaluation.cache import Cache
+from recveil.evaluation.compare import CompareRequest, run_compare
+from recveil.evaluation.design import Design
+from recveil.evaluation.inspect import column_names, columns_of, inspect
+from recveil.evaluation.tune import WORLDS, TuneRequest, run_tune
+from recveil.formats.schema import as_schema
 from recveil.mechanisms import known_mechanisms
+from recveil.mechanisms.spec import first_spec, parse
+from recveil.releases.progress import WARNING, Progress
 
 FIRST_TARGETS = 500  # people attacked for the first figure, among all records
 Stage = Callable[[Project, Job, Progress], Any]
@@ -36,6 +40,17 @@ Stage = Callable[[Project, Job, Progress], Any]
 def perform(project: Project, job: Job, progress: Progress) -> Any:
     """What comes of a job."""
     return STAGES[job.kind](project, job, progress)
+
+
+class Heard(Progress):
+    """What the owner is told of the data, for her pages to show."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.lines: list[str] = []
+        self.step = progress.step  # type: ignore[method-assign]
+
+    def note(self, line: str) -> None:
+        self.lines.append(line.removeprefix(WARNING))
 
 
 def overview(project: Project, job: Job, progress: Progress) -> Any:
@@ -48,28 +63,31 @@ def overview(project: Project, job: Job, progress: Progress) -> Any:
     except RecveilError as why:
         raise ChoiceError("data.source", str(why)) from None
     try:
-        named = columns_of(str(asked.source), asked.columns)
-        rows = asked.all_rows()
+        named = columns_of(str(asked.source), asked.columns, as_schema(asked.schema))
+        heard = Heard(progress)
+        rows = asked.all_rows(heard)
+        if not len(rows):
+            rows = replace(asked, broken="refuse").all_rows()  # which says why
     except RecveilError as why:  # such as names that say nothing: the owner is shown them, and says which is which
         return {"problem": str(why), "names": names, "columns": []}
     progress.step("reading", 1, 1)
     scale = scale_of(rows)
-    catalogue = known_mechanisms()
+    first = {name: first_spec(mechanism) for name, mechanism in known_mechanisms().items()}
     fits = [
         advice.record()
-        | {"spec": told_scale(first_spec(catalogue[advice.mechanism]), scale)}
-        | {"promise": catalogue[advice.mechanism].name.startswith("dp-")}
+        | {"spec": told_scale(first[advice.mechanism], scale), "promise": parse(first[advice.mechanism]).is_proved}
         for advice in advise(rows)
     ]
     return {
         **inspect(rows),
         "problem": "",
+        "warnings": heard.lines,
         "names": names,
         "columns": named,
         "units": units(rows, named),
         "uses": _uses(rows),
         "fitting": fits,
-        "starters": [told_scale(spec, scale) for spec in starters(rows)],
+        "starters": starters(rows),
         "scale": scale,
         "world": WORLDS[rows.kind],
     }
@@ -95,8 +113,12 @@ def first_exposure(project: Project, job: Job, progress: Progress) -> Any:
 def exposure(project: Project, job: Job, progress: Progress) -> Any:
     """What recveil assess says."""
     choices = job.made_choices()
-    found = run_assess(AssessRequest(project.input(choices.data), seed=choices.candidates.seed), progress)
-    return {"stage": "whole", **found}
+    heard = Heard(progress)
+    found = run_assess(AssessRequest(project.input(choices.data), seed=choices.candidates.seed), heard)
+    told = {"stage": "whole", **found, "warnings": [*found["warnings"], *heard.lines]}
+    for key, name in (("riskiest_users", "user"), ("riskiest_items", "item")):  # nobody is named on the disk
+        told[key] = [{k: v for k, v in row.items() if k != name} for row in found[key]]
+    return told
 
 
 def solve(project: Project, job: Job, progress: Progress) -> Any:
@@ -104,7 +126,7 @@ def solve(project: Project, job: Job, progress: Progress) -> Any:
     choices = job.made_choices()
     use, data = choices.use, project.input(choices.data)
     if use.on == "sample":
-        data = replace(data, source=f"sample:{WORLDS[data.all_rows().kind]}", columns=None, types=None)
+        data = replace(data, source=f"sample:{WORLDS[data.all_rows().kind]}", columns=None, types=None, schema=None)
     twin = use.on == "twin"
     request = TuneRequest(
         data,
@@ -114,6 +136,8 @@ def solve(project: Project, job: Job, progress: Progress) -> Any:
         items=use.items or None if twin else None,
         on_data=use.on == "data",
         seed=choices.candidates.seed,
+        ledger=ledger_file(project, choices),
+        catalogue=data.source if use.on == "sample" and choices.data.items else project.items(choices),
     )
     found = run_tune(request, progress)
     words = next((line for line in reversed(found.lines) if "keeps" in line), found.lines[0])
@@ -133,7 +157,11 @@ def candidate(project: Project, job: Job, progress: Progress) -> Any:
     one: Any = Path(project.path(job.about.removeprefix("file:"))) if job.about.startswith("file:") else job.about
     design = Design(wanted.seed, wanted.holdout, 1, wanted.quick, wanted.measures or None, wanted.shadows)
     cache = Cache(project.room("results") / "measured")
-    return run_compare(CompareRequest(project.input(choices.data), (one,), design, cache), progress).record()
+    ledger = ledger_file(project, choices)
+    return run_compare(
+        CompareRequest(project.input(choices.data), (one,), design, cache, project.items(choices), ledger=ledger),
+        progress,
+    ).record()
 
 
 def _uses(rows: Interactions) -> list[dict[str, Any]]:
@@ -156,4 +184,6 @@ STAGES: dict[str, Stage] = {
     "bundle": make_bundle,
     "red-team": red_team,
     "publish": publish_bundle,
+    "court": found_court,
+    "judge": judge_submission,
 }

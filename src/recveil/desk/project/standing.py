@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.desk.cache import digest
 from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk, Job
 from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job, overview_of
-from recveil.desk.recipients import built_in
 from recveil.errors import RecveilError
+from recveil.evaluation.cache import digest
+from recveil.governance.recipients import built_in
 
-STEPS = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "watch")
+STEPS = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "judge",
+         "watch")  # fmt: skip
 DONE_, OPEN, CLOSED, WORKING, FAILED_ = "done", "open", "closed", "working", "failed"
 
 
@@ -92,7 +93,10 @@ def _steps(desk: Desk, choices: Choices, known: dict[str, list[Job]], bundle: st
     )
     out = bool(bundle) and published_place(desk.project, str(bundle)).exists()
     refused = made or ("" if kind == "approved" else "it must be approved first")
-    steps["publish"] = _step("" if out else refused, out, "published" if out else "")
+    steps["publish"] = _step(refused, out, "published" if out else "")
+    unheard = "" if choices.judge.people else "nobody was set aside to judge at the start"
+    unheard = unheard or ("" if known["court"] else "it must be published first")
+    steps["judge"] = _worked(desk, [*known["court"], *known["judge"]], unheard, "")
     steps["watch"] = _step("", False, "")
     return steps
 

@@ -1,16 +1,15 @@
-"""What can be protected in these data, as sentences to choose from; and the scale of ratings, as owners write it."""
+"""What can be protected in these data, as sentences to choose from."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
-import numpy as np
-
 from recveil.data import Interactions
-from recveil.desk.decision import UNITS
+from recveil.governance.sheet import UNITS
+from recveil.mechanisms import known_mechanisms
 
-MOST_LEVELS = 21
 SENTENCES = {"user": "a person with everything she did", "session": "one session", "record": "one record"}
 
 
@@ -44,27 +43,9 @@ def _session(column: str | None) -> str:
     return ""
 
 
-def scale_of(rows: Interactions) -> str | None:
-    """The scale on which these ratings seem to be, such as 1..5 or 0.5..5/0.5; the owner says whether it is that."""
-    if rows.rating is None or not len(rows):
-        return None
-    levels = np.unique(rows.rating)
-    if not 2 <= len(levels) <= MOST_LEVELS:
-        return None
-    step = float(np.diff(levels).min())
-    if not np.allclose((levels - levels[0]) / step, np.round((levels - levels[0]) / step)):
-        return None
-    low, high = f"{levels[0]:g}", f"{levels[-1]:g}"
-    return f"{low}..{high}" + ("" if step == 1 else f"/{step:g}")
-
-
-def told_scale(spec: str, scale: str | None) -> str:
-    """A spec whose scale of ratings is that of the data."""
-    return spec if scale is None else re.sub(r"scale=[^,]+", f"scale={scale}", spec)
-
-
 def with_unit(spec: str, unit: str) -> str:
     """A spec that promises something about the unit that was chosen, where its mechanism leaves a choice."""
-    if not spec.startswith("dp-tags") or "unit=" in spec:
+    made = known_mechanisms().get(spec.partition(":")[0])
+    if made is None or "unit" not in {field.name for field in fields(made)} or "unit=" in spec:
         return spec
     return f"{spec}{',' if ':' in spec else ':'}unit={'user' if unit == 'user' else 'record'}"

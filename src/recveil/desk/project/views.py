@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from recveil.desk import evidence, ledger, owner
-from recveil.desk.criteria import CRITERIA
 from recveil.desk.project import plan
 from recveil.desk.project.bundles import bundle_place, decided, decisions, published_place, recipient, verification
 from recveil.desk.project.choices import ChoiceError
@@ -17,12 +15,18 @@ from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, Desk
 from recveil.desk.project.solving import bound
 from recveil.desk.project.units import with_unit
-from recveil.desk.recipients import built_in
+from recveil.evaluation.assess import riskiest_rows
+from recveil.evaluation.catalogue import CRITERIA
+from recveil.governance import evidence, owner
+from recveil.governance.recipients import built_in
+from recveil.governance.standing import standing
+from recveil.releases import ledger
 
 KNOWN = 4  # items that the attacker of the headline knows
 OUTSIDE = (
     "Choosing among candidates by figures that were computed on private data is outside any proof: the choice itself "
-    "tells a little about the data. The sheet says so."
+    "tells a little about the data. The bundle and the sheet say so. Covered is what was found on an invented twin or "
+    "a public stand-in, and a noisy choice with a budget (recveil compare --choose-epsilon)."
 )
 
 
@@ -43,16 +47,21 @@ def overview(project: Project) -> Any:
 
 
 def exposure(project: Project, names: bool = False) -> dict[str, Any]:
-    """The best that is known: of the whole, else the first figure. People and items by ordinal, unless asked for."""
+    """The best that is known: of the whole, else the first figure. People and items by ordinal.
+
+    `names`: of the people also where they stand in the data, read anew for this answer and kept nowhere.
+    """
     choices, _ = project.read()
     desk = Desk(project)
     first, last = plan.jobs_of(desk, choices, "exposure")
     found = dict(_there(desk.result(last.id) or desk.result(first.id), "the exposure was not measured yet"))
-    for key, name in (("riskiest_users", "user"), ("riskiest_items", "item")):
+    for key, name in (("riskiest_users", "user"), ("riskiest_items", "item")):  # older results held ids
         found[key] = [
-            {"ordinal": n, **{k: v for k, v in row.items() if names or k != name}}
-            for n, row in enumerate(found[key], 1)
+            {"ordinal": n, **{k: v for k, v in row.items() if k != name}} for n, row in enumerate(found[key], 1)
         ]
+    if names and found["riskiest_users"]:
+        rows = riskiest_rows(project.input(choices.data).all_rows(), choices.candidates.seed)
+        found["riskiest_users"] = [one | {"row": row} for one, row in zip(found["riskiest_users"], rows, strict=True)]
     measured = found["measurements"]
     return found | {
         "headline": headline(measured),
@@ -119,7 +128,7 @@ def red_team(project: Project) -> dict[str, Any]:
             {"criterion": name, "question": question, "findings": [f.record() for f in judged if f.criterion == name]}
             for name, question in CRITERIA.items()
         ],
-        "not_run": evidence.not_run(judged, found["left_out"], to),
+        "not_run": evidence.not_run(judged, found["left_out"]),
         "measurements": found["measurements"],
         "riskiest": found["riskiest"],
         "bundle": found["name"],
@@ -157,12 +166,14 @@ def published(project: Project) -> dict[str, Any]:
     if not place.exists():
         raise NotThereError(None, "nothing is published yet")
     return {
-        "place": f"published/{name}",
+        "place": f"published/{place.name}",
         "goes_out": _files(place),
         "stays_in": [
             {"path": f"bundles/{name}.owner", "what": "measurements and the decision sheet"},
             {"path": "private", "what": "the mark map and the people held out"},
             {"path": "keys", "what": "the keys that sign"},
+            {"path": "uploads", "what": "the data themselves"},
+            {"path": "results", "what": "figures that were computed on the data"},
             {"path": choices.release.ledger, "what": "the ledger"},
         ],
         "verification": verification(project, choices, name),
@@ -184,6 +195,7 @@ def watch(project: Project) -> dict[str, Any]:
     book = ledger.registry(file) if file and file.exists() else None
     name = plan.made_bundle(Desk(project), choices)
     said = decisions(project, name) if name else None
+    stands = standing(said) if said else None
     last = next((c for c in reversed(said.claims) if c.until), None) if said else None
     return {
         "releases": book["releases"] if book else [],
@@ -191,7 +203,7 @@ def watch(project: Project) -> dict[str, Any]:
         "budgets": book["budgets"] if book else [],
         "promise_nothing": book["promise_nothing"] if book else 0,
         "claims": said.record() if said else [],
-        "problems": list(said.problems) if said else [],
+        "problems": [*said.problems, *stands.problems()] if said and stands else [],
         "expires": str(last.until) if last else None,
         "bundle": name,
         "bundles": _bundles(project),

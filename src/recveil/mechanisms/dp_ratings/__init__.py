@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
-from recveil.dp.budget import epsilon_of, rho_of, variance
+from recveil.dp.budget import cost, epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.kernels.baskets import count_pairs
-from recveil.kernels.pair_tables import square
-from recveil.kernels.rating_counts import count_effects, count_loadings, count_products, count_rest
-from recveil.mechanism import Drawn, Public, Sums, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, Public, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_ratings.directions import directions, tastes
 from recveil.mechanisms.dp_ratings.drawing import RatingTables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
@@ -51,6 +49,7 @@ class DpRatings(Synthesis):
     """Differentially private synthetic ratings, at the level of whole users."""
 
     name = "dp-ratings"
+    best_for = "ratings"
     purpose = (
         "For publication of ratings: synthetic people drawn from noisy statistics, with a proof per person. Rating "
         "algorithms can be compared and trained on it; the more people, the less the noise hurts."
@@ -60,7 +59,10 @@ class DpRatings(Synthesis):
     first_look = "epsilon=4,delta=1e-6,scale=1..5"
     learned_from = "tables"
     reads_features = True
+    keeps = ("skill",)
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
+    takes_many = True
+    most_of_one = MOST_OF_ONE
     rounds = 3
     drawing = ("k",)
 
@@ -99,6 +101,9 @@ class DpRatings(Synthesis):
         levels = ",".join(f"{level:g}" for level in data.levels or ())
         return replace(self, scale=f"({levels})") if self.scale == BY_TYPE else self
 
+    def declared_levels(self, data: Interactions) -> tuple[float, ...] | None:
+        return data.levels if self.scale == BY_TYPE else self.levels.levels
+
     def selects(self, public: Public) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
 
@@ -118,13 +123,18 @@ class DpRatings(Synthesis):
         """The noise of each table."""
         return {name: gaussian(v) for name, v in self.variances(public).items()}
 
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
+        from recveil.mechanisms.dp_ratings.probe import probe
+
+        return probe(self, UNIT, data, inside, rng)
+
     def sigmas(self, public: Public) -> dict[str, float]:
         """Deviations of the noise in units of one person."""
         return {name: float(np.sqrt(v)) / UNIT for name, v in self.variances(public).items()}
 
     def rho(self, public: Public) -> float:
-        """What the noise actually costs, as zCDP."""
-        return sum(UNIT**2 / (2 * v) for v in self.variances(public).values())
+        """The budget that the noise actually costs."""
+        return sum(cost(UNIT, v) for v in self.variances(public).values())
 
     def spent(self, public: Public) -> float:
         """The same as epsilon; never above the one asked for."""
@@ -137,22 +147,24 @@ class DpRatings(Synthesis):
             raise ValueError("rows without ratings")
         rows = (chunk.starts(), chunk.item, self.levels.inside(chunk.rating))
         if not published:
-            have, like = count_effects(*rows, chunk.n_items, UNIT)
+            have, like = kernels.rating_counts.count_effects(*rows, chunk.n_items, UNIT)
             return Sums(have=have, like=like)
         effect = published[0]["effect"]
         if len(published) == 1:
             return self._second(rows, effect, self.paired(published, public), self.top(published))
         phi, psi = published[1]["phi"], published[1]["psi"]
         return Sums(
-            loadings=count_loadings(*rows, effect, phi, True, UNIT).ravel(),
-            tastes=count_loadings(*rows, effect, psi, False, UNIT).ravel(),
+            loadings=kernels.rating_counts.count_loadings(*rows, effect, phi, True, UNIT).ravel(),
+            tastes=kernels.rating_counts.count_loadings(*rows, effect, psi, False, UNIT).ravel(),
         )
 
     def _second(self, rows: tuple[Ints, Codes, Floats], effect: Floats, paired: Ints, top: Ints) -> Sums:
         among, squares = places(paired, len(effect)), (UNIT**2, UNIT**2, UNIT)
-        rest, levels, profiles = count_rest(*rows, effect, (self.levels.ends, HEIGHTS, SPREADS), UNIT)
-        pairs, lengths, _ = count_pairs(*rows[:2], among, len(paired), LENGTHS, *squares, False)
-        products = count_products(*rows, effect, places(top, len(effect)), len(top), UNIT)
+        rest, levels, profiles = kernels.rating_counts.count_rest(
+            *rows, effect, (self.levels.ends, HEIGHTS, SPREADS), UNIT
+        )
+        pairs, lengths, _ = kernels.baskets.count_pairs(*rows[:2], among, len(paired), LENGTHS, *squares, False)
+        products = kernels.rating_counts.count_products(*rows, effect, places(top, len(effect)), len(top), UNIT)
         return Sums(rest=rest, pairs=pairs, products=products, lengths=lengths, profiles=profiles, levels=levels)
 
     def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
@@ -180,8 +192,8 @@ class DpRatings(Synthesis):
             return {"effect": np.clip(found, -MOST_EFFECT, MOST_EFFECT)}
         if len(published) == 2:
             paired, top = self.paired(published, public), self.top(published)
-            G = square(published[1]["pairs"], len(paired), UNIT)
-            R = square(published[1]["products"], len(top), UNIT)
+            G = kernels.pair_tables.square(published[1]["pairs"], len(paired), UNIT)
+            R = kernels.pair_tables.square(published[1]["products"], len(top), UNIT)
             psi = tastes(G, paired, have, sigma["pairs"])
             phi = directions(R, top, psi, sigma["products"], features)
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
@@ -217,7 +229,7 @@ class DpRatings(Synthesis):
         every = {name: table for tables in published for name, table in tables.items()}
         return RatingTables(
             {name: every[name] / UNIT for name in SHARES if name != "pairs"},
-            square(every["pairs"], len(self.paired(published, public)), UNIT),
+            kernels.pair_tables.square(every["pairs"], len(self.paired(published, public)), UNIT),
             self.sigmas(public),
             every["effect"],
             every["phi"],

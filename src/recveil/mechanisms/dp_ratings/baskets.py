@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.kernels.pair_tables import cumulate_rows, pair_errors
-from recveil.kernels.rating_draws import choose, swap
+from recveil import kernels
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs
 from recveil.mechanisms.dp_streams.drawing import cumulated
 from recveil.randomness import Source
@@ -23,13 +22,21 @@ def draw_baskets(expected: ExpectedPairs, M: NDArray[np.float32], sizes: Ints, s
     """Sets of kept items of the given sizes, one after the other, whose weighted pairs come near M."""
     starts = np.append(0, np.cumsum(sizes))
     q = np.maximum(expected.q, 1e-9 * max(float(expected.q.max()), 1e-9))
-    item: NDArray[np.int32] = choose(source.derive("choose").key(), starts, q, expected.taste)
+    item: NDArray[np.int32] = kernels.rating_draws.choose(source.derive("choose").key(), starts, q, expected.taste)
     strength = M.sum(1, dtype=np.float64)
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
     target = M * np.float32((sizes * (sizes - 1) * weight).sum() / max(float(strength.sum()), 1e-12))
-    error = pair_errors(starts, item, weight, target, _SOFTNESS * float(weight.mean()))
+    error = kernels.pair_tables.pair_errors(starts, item, weight, target, _SOFTNESS * float(weight.mean()))
     del target
-    swap(source.derive("swap").key(), starts, item, error, cumulated(strength[None])[0], cumulate_rows(M), SWEEPS)
+    kernels.rating_draws.swap(
+        source.derive("swap").key(),
+        starts,
+        item,
+        error,
+        cumulated(strength[None])[0],
+        kernels.pair_tables.cumulate_rows(M),
+        SWEEPS,
+    )
     return item
 
 
@@ -45,7 +52,9 @@ def add_rare(
     more = source.derive("number").generator().binomial(sizes, _chances(sizes, share))
     more = np.minimum(more, len(rare))
     starts = np.append(0, np.cumsum(more))
-    added = rare[choose(source.derive("rare").key(), starts, have[rare], np.zeros((len(rare), 0)))].astype(np.int32)
+    added = rare[
+        kernels.rating_draws.choose(source.derive("rare").key(), starts, have[rare], np.zeros((len(rare), 0)))
+    ].astype(np.int32)
     user = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), np.repeat(np.arange(len(sizes)), more)])
     order = np.argsort(user, kind="stable")
     return np.concatenate([codes, added])[order], sizes + more

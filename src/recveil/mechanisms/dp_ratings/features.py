@@ -10,20 +10,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recveil.items import PublicItems
+
 Floats = NDArray[np.float64]
 
+MOST, FEWEST_ITEMS = 64, 5  # features in all; items that must share one
 MOST_DIRECTIONS = 8
 _ROUNDS = 8
 _LEAST, _FIRST = 1e-8, 0.01  # variance of the coefficients
 
 
-def feature_matrix(features: pl.DataFrame | None, items: pl.Series) -> Floats | None:
-    """A row an item, features centred and of one spread; an item without any is at the mean."""
+def feature_matrix(features: PublicItems | None, items: pl.Series) -> Floats | None:
+    """A row an item, features centred and of one spread; an item of which nothing is known is at the mean."""
     if features is None:
         return None
-    known = features.with_columns(pl.col("item").cast(items.dtype, strict=False)).drop_nulls("item")
-    found = pl.DataFrame({"item": items}).join(known, on="item", how="left", maintain_order="left").drop("item")
-    table = found.cast(pl.Float64).fill_null(strategy="mean").fill_null(0.0).to_numpy()
+    facts = features.most_shared(MOST, FEWEST_ITEMS).over(items)
+    table = facts.table.toarray().astype(np.float64)
+    unknown = ~table.any(axis=1)
+    table[unknown] = table[~unknown].mean(axis=0) if not unknown.all() else 0.0
+    table = np.hstack([table, *([] if facts.vectors is None else [facts.vectors[:, :MOST]])])
     spread = table.std(axis=0)
     table = (table - table.mean(axis=0))[:, spread > 0] / np.maximum(spread[spread > 0], 0.05)
     return table if table.shape[1] else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.kernels.rating_levels import tilted_shares
+from recveil import kernels
 
 Floats = NDArray[np.float64]
 
@@ -18,5 +18,7 @@ def item_shares(mean: Floats, weight: Floats, wanted: Floats, values: Floats) ->
     inner = np.abs(values).max() - 0.02
     mean = np.clip(mean, -inner, inner)
     mixing = weight / max(float(weight.sum()), 1e-12)
-    found: Floats = tilted_shares(mean, mixing, wanted, values, (_ROUNDS, _STEPS, _LAST), _POWER, _MOST_TILT)
+    found: Floats = kernels.rating_levels.tilted_shares(
+        mean, mixing, wanted, values, (_ROUNDS, _STEPS, _LAST), _POWER, _MOST_TILT
+    )
     return found

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Interactions
-from recveil.kernels.pair_tables import nearest_cells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,18 +24,18 @@ _CELLS = 1 << 24  # scores held at a time
 class Likeness:
     """How alike items are: of each kept item its nearest, one row an item; and how many people have each item."""
 
-    near: sparse.csr_array
+    near: scipy.sparse.csr_array
     kept: Ints
     have: Floats
 
 
-def likeness(M: NDArray[np.float32], nearest: int = NEAREST) -> sparse.csr_array:
+def likeness(M: NDArray[np.float32], nearest: int = NEAREST) -> scipy.sparse.csr_array:
     """Cosines from expected pairs; a row keeps its largest."""
     norm = np.sqrt(np.maximum(M.sum(1, dtype=np.float64), 1e-12))
-    column, value = nearest_cells(M, norm, nearest)
+    column, value = kernels.pair_tables.nearest_cells(M, norm, nearest)
     there = column >= 0
     starts = np.append(0, np.cumsum(there.sum(1)))
-    return sparse.csr_array((value[there].astype(np.float64), column[there], starts), shape=M.shape)
+    return scipy.sparse.csr_array((value[there].astype(np.float64), column[there], starts), shape=M.shape)
 
 
 def pair_frame(alike: Likeness, items: pl.Series) -> pl.DataFrame:

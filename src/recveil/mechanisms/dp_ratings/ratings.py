@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import group
-from recveil.kernels.baskets import count_items
-from recveil.kernels.rating_counts import count_loadings, count_rest, profiles_of
-from recveil.kernels.rating_levels import cut_by_shares, heights, leanings
 from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS, draw_profiles, typical
 from recveil.mechanisms.dp_ratings.scale import Scale
@@ -107,7 +105,7 @@ def baskets(item: NDArray[np.int32], sizes: Ints, told: RatingEvidence, source: 
         rng.random(len(told.have)),
         group(item, len(told.have)),
         np.bincount(item, 1.0 / np.maximum(sizes, 1)[user], len(told.have)).astype(np.float64),
-        count_items(starts, item, len(told.have), _UNIT) / _UNIT,
+        kernels.baskets.count_items(starts, item, len(told.have), _UNIT) / _UNIT,
     )
 
 
@@ -137,7 +135,9 @@ def calibrated(rows: Baskets, told: RatingEvidence) -> tuple[Floats, Floats]:
 def _shown(rows: Baskets, model: RatingModel, told: RatingEvidence) -> tuple[Floats, Floats]:
     """Values by this model, and their loadings, counted as those of people."""
     value = draw_ratings(rows, model, told)
-    return value, count_loadings(rows.starts, rows.item, value, told.early, told.phi, True, _UNIT) / _UNIT
+    return value, kernels.rating_counts.count_loadings(
+        rows.starts, rows.item, value, told.early, told.phi, True, _UNIT
+    ) / _UNIT
 
 
 def _answer(rows: Baskets, shown: Floats, told: RatingEvidence) -> float:
@@ -150,10 +150,10 @@ def corrected(rows: Baskets, value: Floats, shown: Floats, model: RatingModel, t
     """The model, moved by how far the drawn ratings fall short of what was told."""
     loading = _held((model.loading + _wanted(rows, shown, model, told, _LEAST_ANSWER)) / 2)
     classes = (told.scale.ends, HEIGHTS, SPREADS)
-    rest = count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
+    rest = kernels.rating_counts.count_rest(rows.starts, rows.item, value, told.early, classes, _UNIT)[0] / _UNIT
     short = _DRAWN_EFFECT * told.effect - told.early - rest / np.maximum(rows.have, 1e-9)
     effect = model.effect + np.where(rows.have > 0, short, 0.0) * told.have / (told.have + 0.5)
-    drawn = profiles_of(rows.starts, rows.item, value, told.early)
+    drawn = kernels.rating_counts.profiles_of(rows.starts, rows.item, value, told.early)
     mean, variance, spread = typical(told.profiles)
     now = max(float(drawn[:, 0].std()) / max(float(drawn[:, 1].mean()), 1e-9), 1e-9)
     stretch = float(np.clip(model.stretch * (np.sqrt(variance) / spread) / now, 0.25, 4.0))
@@ -181,10 +181,12 @@ def draw_ratings(rows: Baskets, model: RatingModel, told: RatingEvidence) -> Flo
     """Values on the inner scale, levels only."""
     loading = np.hstack([model.loading, model.hidden * rows.hidden])
     alone = np.sqrt(np.maximum(1 - (loading**2).sum(1), 0.05))
-    lean = leanings(rows.starts, rows.item, loading, alone, rows.stand, rows.chance, rows.spread)
+    lean = kernels.rating_levels.leanings(rows.starts, rows.item, loading, alone, rows.stand, rows.chance, rows.spread)
     mean, _, _ = typical(told.profiles)
     height = mean + model.stretch * (rows.height - mean) + model.move
-    x, means = heights(*rows.by_item, rows.user, lean, model.effect / told.keeps, height, rows.spread)
+    x, means = kernels.rating_levels.heights(
+        *rows.by_item, rows.user, lean, model.effect / told.keeps, height, rows.spread
+    )
     shares = item_shares(means, rows.weight, told.levels, told.scale.values)
-    value: Floats = cut_by_shares(*rows.by_item, x, shares, rows.offset, told.scale.values)
+    value: Floats = kernels.rating_levels.cut_by_shares(*rows.by_item, x, shares, rows.offset, told.scale.values)
     return value

@@ -14,23 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.data import Interactions
-from recveil.dp.budget import epsilon_of, rho_of, variance
+from recveil.dp.budget import cost, epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Public, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, Public, Synthesis, Within, parameter
+from recveil.mechanisms.dp_streams import known
 from recveil.mechanisms.dp_streams.counting import (
     EDGES,
     MOST_OF_ONE,
-    PAIRS,
+    ONE_LENGTH,
     SESSIONS,
     UNIT,
     item_counts,
     listed_counts,
     table_counts,
 )
-from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams
+from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected
+from recveil.mechanisms.dp_streams.model import model_tables
 from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, noisy_cells
 from recveil.randomness import Source
 
@@ -48,6 +50,7 @@ class DpStreams(Synthesis):
     """Differentially private synthetic clickstreams, at the level of whole users."""
 
     name = "dp-streams"
+    best_for = "lists"
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     purpose = (
         "For publication: synthetic people drawn from noisy statistics, with a proof per person. The more "
@@ -59,6 +62,9 @@ class DpStreams(Synthesis):
     rounds = 2
     drawing = ("k",)
     reads_sessions = True
+    reads_features = True
+    takes_many = True
+    most_of_one = MOST_OF_ONE
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -82,6 +88,16 @@ class DpStreams(Synthesis):
         """Ratings without times have no order, not even that of a file: nothing is spent on one."""
         return replace(self, order="none") if data.kind == "ratings" and data.time is None else self
 
+    def knows(self, public: Public) -> bool:
+        """Whether facts of the items of a public catalogue are public, too."""
+        return public.catalogue and public.features is not None and public.features.tells
+
+    def _known_shares(self, public: Public) -> dict[str, float]:
+        return known.shares(len(public.items), self.order == "transitions", public.sessions)
+
+    def rounds_for(self, public: Public) -> int:
+        return 3 if self.knows(public) else self.rounds
+
     def selects(self, public: Public) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
 
@@ -100,13 +116,23 @@ class DpStreams(Synthesis):
 
     def laws(self, public: Public) -> dict[str, Law]:
         """The noise of each table; lengths and pairs are one table."""
+        if self.knows(public):
+            return known.laws(rho_of(self.epsilon, self.delta), self._known_shares(public))
         found = [gaussian(v) for v in self.variances(public)]
         names = ["items", "pairs", *["transitions"] * (self.order == "transitions"), *["sessions"] * public.sessions]
         return dict(zip(names, found, strict=True)) | {"lengths": found[1]}
 
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
+        from recveil.mechanisms.dp_streams.probe import probe
+
+        return probe(self, data, inside, rng)
+
     def rho(self, public: Public) -> float:
-        """What the noise actually costs, as zCDP."""
-        return sum(UNIT**2 / (2 * v) for v in self.variances(public))
+        """The budget that the noise actually costs."""
+        if self.knows(public):
+            laws = self.laws(public)
+            return sum(cost(UNIT, int(laws[name].size)) for name in self._known_shares(public))
+        return sum(cost(UNIT, v) for v in self.variances(public))
 
     def spent(self, public: Public) -> float:
         """The same as epsilon; never above the one asked for."""
@@ -116,7 +142,7 @@ class DpStreams(Synthesis):
         return proved(
             f"any one {public.unit}" + " with all her sessions" * public.sessions,
             public.unit,
-            "the catalogue of items" if public.catalogue else None,
+            "the file of items" if self.knows(public) else "the catalogue of items" if public.catalogue else None,
             "docs/guarantees/dp_streams.md",
             epsilon=self.epsilon,
             delta=self.delta,
@@ -129,12 +155,17 @@ class DpStreams(Synthesis):
         return (
             "No row of this release was ever a row of the data. Noisy tables were made of how often items occur, how "
             f"often they occur together, how long streams are, and {order}; every person counts at most as much as any "
-            "other in each of them. New streams were drawn from these tables alone. Rare items are missing: only items "
-            "that stand out of the noise are kept. Heavy users weigh less than in the data, recommendations are less "
-            "diverse, and ratings, times and anything beyond pairs of items are not reproduced."
+            "other in each of them. New streams were drawn from these tables alone. Where a file of items is public "
+            "and tells anything of people, its features are a space in which people were placed, and every item of "
+            "the file can occur; else rare items are missing: only items that stand out of the noise are kept. Heavy "
+            "users weigh less than in the data, recommendations are less diverse, and ratings, times and anything "
+            "beyond pairs of items are not reproduced."
         )
 
     def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+        if self.knows(public):
+            used = len(published) > 1 and known.uses_space(published, self.laws(public))
+            return known.count(chunk, published, public, self.order == "transitions", used)
         if not published:
             return item_counts(chunk, public.sessions, bool(self.selects(public)))
         kept = self.kept(published, public)
@@ -144,7 +175,13 @@ class DpStreams(Synthesis):
             return listed_counts(chunk, keep, len(kept))
         return table_counts(chunk, keep, len(kept), self.order == "transitions", public.sessions)
 
+    def _learned(self, published: tuple[Any, ...], public: Public) -> dict[str, Any]:
+        """What the rounds that follow must know: a function of noisy tables and public facts alone."""
+        return known.learned(published[0], public, self.laws(public)) if len(published) == 1 else {}
+
     def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+        if self.knows(public):
+            return known.publish(counts, published, public, self.laws(public), source)
         variances = self.variances(public)
         if not published:
             law = gaussian(variances[0])
@@ -192,6 +229,12 @@ class DpStreams(Synthesis):
             )
         return kept
 
+    def paired(self, published: tuple[Any, ...], public: Public) -> Ints:
+        """The items of which pairs are counted in the last round."""
+        if not self.knows(public):
+            return self.kept(published, public)
+        return known.paired(published, known.uses_space(published, self.laws(public)))
+
     def _outstanding(self, items: Ints, sigma: float, most: int) -> tuple[Ints, str]:
         """The items of a catalogue above the largest of as many noises; and, were they too few, what would help."""
         from scipy.special import ndtri
@@ -211,6 +254,8 @@ class DpStreams(Synthesis):
 
     def tables(self, published: tuple[Any, ...], public: Public) -> StreamTables:
         """The published statistics in units of one person, with the deviations of their noise."""
+        if self.knows(public):
+            return known.tables(published, public, self.laws(public), self.order == "transitions")
         kept = self.kept(published, public)
         m = len(kept)
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
@@ -224,13 +269,17 @@ class DpStreams(Synthesis):
             sigmas[1],
             sigmas[2] if moves is not None else 0.0,
             EDGES,
-            float(np.sqrt(1 - PAIRS / UNIT**2)),
+            ONE_LENGTH,
             None if many is None else Numbers(many / UNIT, sigmas[-1], SESSIONS),
         )
 
     def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
         k = None if self.k == "auto" else int(self.k)
-        return Drawn(draw_streams(self.tables(published, public), public, k, source))
+        tables = self.tables(published, public)
+        if tables.known is None:
+            return Drawn(draw_streams(tables, public, k, source))
+        pairs = expected(tables)
+        return Drawn(draw_streams(tables, public, k, source, pairs=pairs), model_tables(tables, pairs, public))
 
 
 def pair_table(second: dict[str, Ints], m: int, variance: int) -> NDArray[np.float64] | Above:

@@ -9,9 +9,8 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
-from recveil.kernels.baskets import count_items, count_pairs, list_pairs
-from recveil.kernels.sessions import count_items_of_people, count_pairs_of_people
 from recveil.mechanisms.dp_streams.pairs import Listed, listed
 from recveil.views.contributions import at_most
 from recveil.views.sessions import sessions
@@ -20,6 +19,7 @@ Ints = NDArray[np.int64]
 
 UNIT = 2**16  # the L2 norm of one person in integer tables; weights are rounded down
 PAIRS = 19 * UNIT**2 // 20  # of the squared norm of pairs and lengths together
+ONE_LENGTH = float(np.sqrt(1 - PAIRS / UNIT**2))  # what a length counts of a unit
 EDGES = np.array([*range(2, 11), 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 75, 100, 150, 200, 300, 500])  # fmt: skip
 SESSIONS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 60, 100])  # classes of numbers of sessions
 MOST_OF_ONE = 500  # items with which one person counts where items are selected, and of which she has pairs in a list
@@ -51,9 +51,9 @@ def item_counts(chunk: Interactions, by_sessions: bool, selecting: bool) -> Ints
         chunk = at_most(chunk, MOST_OF_ONE)
     if by_sessions:
         s = sessions(chunk)
-        found: Ints = count_items_of_people(s.people, s.starts, s.item, chunk.n_items, UNIT)
+        found: Ints = kernels.sessions.count_items_of_people(s.people, s.starts, s.item, chunk.n_items, UNIT)
         return found
-    streams: Ints = count_items(chunk.starts(), chunk.item, chunk.n_items, UNIT)
+    streams: Ints = kernels.baskets.count_items(chunk.starts(), chunk.item, chunk.n_items, UNIT)
     return streams
 
 
@@ -63,9 +63,11 @@ def table_counts(chunk: Interactions, keep: NDArray[np.int32], m: int, ordered: 
     if by_sessions:
         s = sessions(chunk)
         return Counts(
-            *count_pairs_of_people(s.people, s.starts, s.item, keep, m, EDGES, SESSIONS, *shares, UNIT, ordered)
+            *kernels.sessions.count_pairs_of_people(
+                s.people, s.starts, s.item, keep, m, EDGES, SESSIONS, *shares, UNIT, ordered
+            )
         )
-    return Counts(*count_pairs(chunk.starts(), chunk.item, keep, m, EDGES, *shares, UNIT, ordered))
+    return Counts(*kernels.baskets.count_pairs(chunk.starts(), chunk.item, keep, m, EDGES, *shares, UNIT, ordered))
 
 
 def listed_counts(chunk: Interactions, keep: NDArray[np.int32], m: int) -> Listed:
@@ -74,4 +76,6 @@ def listed_counts(chunk: Interactions, keep: NDArray[np.int32], m: int) -> Liste
     longest = int(np.diff(rows.starts()).max(initial=1))
     parts = rows.chunks("user", max(1, _CELLS // longest)) if len(rows) else iter([rows])
     shares = (PAIRS, UNIT**2 - PAIRS)
-    return reduce(add, (listed(*list_pairs(p.starts(), p.item, keep, m, EDGES, *shares)) for p in parts))
+    return reduce(
+        add, (listed(*kernels.baskets.list_pairs(p.starts(), p.item, keep, m, EDGES, *shares)) for p in parts)
+    )

@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
 from recveil.dp import denoise
 from recveil.errors import RecveilError
-from recveil.kernels.baskets import PairTable, swap_items, swap_order, walk
 from recveil.mechanism import Public
 from recveil.mechanisms.dp_streams import pairs as sparse_pairs
+from recveil.mechanisms.dp_streams.crowds import draw_crowd, part_of, square_of
+from recveil.mechanisms.dp_streams.loadings import SpaceTables, Tastes, expected_pairs
 from recveil.mechanisms.dp_streams.pairs import Above
 from recveil.randomness import Source
 
@@ -25,7 +27,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SWEEPS = 10
-_CELLS = 1 << 24  # scores held at a time
 POWERS = (1.0, 1.5, 2.0)  # of pairs that moves may follow: neighbours in a stream are alike beyond what pairs show
 SOFTNESS = 30  # errors of pair counts weigh 1 / (target + 30 typical contributions)
 MANY, SHARP = 2048, 0.3  # of more items most moves are rare: their errors weigh 1 / (target + 0.3 contributions)
@@ -59,15 +60,18 @@ class StreamTables:
     edges: Ints
     one_length: float
     sessions: Numbers | None = None  # where people have several streams
+    sizes: Floats | None = None  # where facts of items are public: how many people there are of each class of lengths
+    known: SpaceTables | None = None  # likewise, tables in the space of these facts, if they tell anything of people
 
 
 @dataclass(frozen=True)
 class Pairs:
     """Expected counts of pairs, flat, and the sums of whole rows: what the table lacks there follows popularity."""
 
-    table: PairTable
+    table: kernels.baskets.PairTable
     weight: Floats
     strength: Floats
+    tastes: Tastes | None = None  # where people are placed in a space of items before they have any
 
     @property
     def square(self) -> Floats:
@@ -77,29 +81,46 @@ class Pairs:
 
 def expected(tables: StreamTables) -> Pairs:
     """What lies behind the noisy pairs."""
+    if tables.known is not None and not isinstance(tables.pairs, Above):
+        return Pairs(*expected_pairs(tables.known, tables.pairs.astype(np.float32), tables.pair_sigma))
     if isinstance(tables.pairs, Above):
         sizes = (tables.edges + last_lengths(tables.edges)) / 2
         total = (people(tables) * np.sqrt((1 - tables.one_length**2) * sizes * (sizes - 1) / 2)).sum()
-        indptr, indices, *rest = sparse_pairs.expected(tables.pairs, tables.items, total, tables.pair_sigma)
-        return Pairs(PairTable(indptr, indices), *rest)
+        found = sparse_pairs.expected(tables.pairs, tables.items, total, tables.pair_sigma)
+        return Pairs(kernels.baskets.PairTable(found[0], found[1]), found[2], found[3])
     M = denoise.pairs(tables.pairs, tables.pair_sigma)
-    table = PairTable(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
+    table = kernels.baskets.PairTable(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
     return Pairs(table, M.ravel(), M.sum(1))
 
 
 def draw_streams(
-    tables: StreamTables, public: Public, k: int | None, source: Source, sweeps: int = SWEEPS
+    tables: StreamTables,
+    public: Public,
+    k: int | None,
+    source: Source,
+    sweeps: int = SWEEPS,
+    pairs: Pairs | None = None,
 ) -> Interactions:
     """k new streams over the public catalogue; None: as many as the noisy lengths tell, to two digits."""
-    pairs = expected(tables)
+    pairs = pairs or expected(tables)
     sizes = draw_lengths(tables, k, source.derive("lengths").generator())
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
-    item = draw_baskets(pairs, starts, source, sweeps)
+    if tables.known is None:
+        item = draw_baskets(pairs, starts, source, sweeps)
+    else:
+        lots = (cumulated(pairs.strength[None])[0], cumulatedrows_of(pairs))
+        shape = (pairs.table, pairs.weight, pairs.strength, pairs.tastes)
+        item = draw_crowd(*shape, starts, tables.known.paired, lots, source)
     user = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     item = item[np.lexsort((source.derive("shuffle").words(len(item)), user))]
-    if tables.transitions is not None:
+    if tables.transitions is not None and tables.known is None:
         draw_order(item, starts, pairs.square, tables, source, sweeps)
+    elif tables.transitions is not None and tables.known is not None:
+        n, paired = len(pairs.strength), tables.known.paired
+        there, part, begins = part_of(item, starts, paired, n)
+        draw_order(part, begins, square_of(pairs.table, pairs.weight, n, paired), tables, source, sweeps)
+        item[there] = paired[part]
     position = np.arange(len(item), dtype=np.int64) - starts[user]
     return Interactions(
         user,
@@ -111,52 +132,10 @@ def draw_streams(
     )
 
 
-def similarity(tables: StreamTables, neighbours: int = 15) -> Any:
-    """The direct model: how alike the kept items are, straight from the noisy pairs; each row keeps its nearest."""
-    from scipy import sparse
-
-    pairs = expected(tables)
-    norm = np.sqrt(np.maximum(pairs.strength, 1e-12))
-    if len(pairs.table.indices):
-        row, column = _rows(pairs.table), pairs.table.indices
-        alike = pairs.weight / norm[row] / norm[column]
-        order = np.lexsort((-alike, row))
-        best = order[np.arange(len(order)) - pairs.table.indptr[row] < neighbours]
-        return sparse.csr_array((alike[best], (row[best], column[best])), shape=(len(norm), len(norm)))
-    S: Floats = pairs.square / norm / norm[:, None]
-    if neighbours < len(S):
-        least = np.partition(S, -neighbours, axis=1)[:, [-neighbours]]
-        S[least > S] = 0.0
-    return sparse.csr_array(S)
-
-
-def top_items(histories: Any, S: Any, tables: StreamTables, n: int) -> Ints:
-    """For each history (a sparse row over the kept items) its n best new items, filled up by popularity; else -1."""
-    popular = 1e-9 * tables.items / tables.items.max()
-    m = len(popular)
-    people = max(1, _CELLS // m)
-    n_best = min(n, m)
-    best = np.full((histories.shape[0], n), -1, dtype=np.int64)
-    for begin in range(0, histories.shape[0], people):
-        rows = histories[begin : begin + people]
-        scores = (rows @ S).toarray() + popular
-        scores[rows.toarray() > 0] = -np.inf
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
-        known = np.isfinite(np.take_along_axis(scores, order, 1))
-        best[begin : begin + people, :n_best] = np.where(known, order, -1)
-    return best
-
-
-def lists(histories: Interactions, items: pl.Series, S: Any, tables: StreamTables, n: int) -> dict[Any, list[Any]]:
-    """Each user's n best new items from her own history; `items`: the catalogue of the tables, as ids of these data."""
-    known = histories.over_items(items).matrix(binary=True)[:, tables.kept]
-    names, users = items.gather(tables.kept).to_list(), histories.users.to_list()
-    best = top_items(known, S, tables, n).tolist()
-    return {u: [names[i] for i in row if i >= 0] for u, row in zip(users, best, strict=True)}
-
-
 def people(tables: StreamTables) -> Floats:
     """How many there are of each class of length; classes that do not stand out of the noise are left out."""
+    if tables.sizes is not None:
+        return tables.sizes
     counts = np.where(tables.lengths > 3 * tables.pair_sigma, tables.lengths, 0.0) / tables.one_length
     if not counts.any():
         raise RecveilError("no length of streams stands out of the noise; more people or a larger epsilon would help")
@@ -183,14 +162,16 @@ def draw_lengths(tables: StreamTables, k: int | None, rng: np.random.Generator) 
 
 def draw_baskets(pairs: Pairs, starts: Ints, source: Source, sweeps: int) -> NDArray[np.int32]:
     """Sets of items whose weighted pair counts come near those expected, scaled to as many baskets."""
-    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
-    item: NDArray[np.int32] = walk(source.derive("walk").key(), starts, first, rows, pairs.table)
+    rows, first = cumulatedrows_of(pairs), cumulated(pairs.strength[None])[0]
+    item: NDArray[np.int32] = kernels.baskets.walk(source.derive("walk").key(), starts, first, rows, pairs.table)
     sizes = np.diff(starts)
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
     target = (pairs.weight * ((sizes * (sizes - 1) * weight).sum() / pairs.strength.sum())).astype(np.float32)
     excess = pair_counts(starts, item, weight, pairs.table) - target
     softness = SOFTNESS * float(weight.mean())
-    swap_items(source.derive("swap").key(), starts, item, excess, target, first, rows, pairs.table, softness, sweeps)
+    kernels.baskets.swap_items(
+        source.derive("swap").key(), starts, item, excess, target, first, rows, pairs.table, softness, sweeps
+    )
     return item
 
 
@@ -215,7 +196,9 @@ def draw_order(
     second = np.flatnonzero(follows)
     np.add.at(excess, (item[second - 1], item[second]), np.repeat(weight, sizes - 1).astype(np.float32))
     softness, turns = (SOFTNESS, sweeps) if len(M) <= MANY else (SHARP, 2 * sweeps)
-    swap_order(source.derive("order").key(), starts, item, excess, target, softness * float(weight.mean()), turns)
+    kernels.baskets.swap_order(
+        source.derive("order").key(), starts, item, excess, target, softness * float(weight.mean()), turns
+    )
 
 
 def moves_of_pairs(M: Floats, D: Floats) -> Floats:
@@ -234,7 +217,9 @@ def moves_of_pairs(M: Floats, D: Floats) -> Floats:
     return best
 
 
-def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: PairTable) -> NDArray[np.float32]:
+def pair_counts(
+    starts: Ints, item: NDArray[Any], weight: Floats, table: kernels.baskets.PairTable
+) -> NDArray[np.float32]:
     """The sum over baskets of their pairs, each with its weight, in the cells of a table; no item with itself."""
     from scipy import sparse
 
@@ -247,22 +232,22 @@ def pair_counts(starts: Ints, item: NDArray[Any], weight: Floats, table: PairTab
         np.fill_diagonal(S, 0.0)
         return S.ravel()
     counts.sort_indices()
-    there = _rows(PairTable(counts.indptr, counts.indices)) * m + counts.indices
-    wanted = _rows(table) * m + table.indices
+    there = rows_of(kernels.baskets.PairTable(counts.indptr, counts.indices)) * m + counts.indices
+    wanted = rows_of(table) * m + table.indices
     at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
     return np.where(there[at] == wanted, counts.data[at], np.float32(0.0))
 
 
-def _rows(table: PairTable) -> Ints:
+def rows_of(table: kernels.baskets.PairTable) -> Ints:
     """The row of each cell."""
     return np.repeat(np.arange(len(table.indptr) - 1, dtype=np.int64), np.diff(table.indptr))
 
 
-def cumulated_rows(pairs: Pairs) -> NDArray[np.uint32]:
+def cumulatedrows_of(pairs: Pairs) -> NDArray[np.uint32]:
     """The rows of a table summed up, flat; they end at the share of the whole row that the table holds."""
     if not len(pairs.table.indices):
         return cumulated(pairs.square).ravel()
-    row, sums = _rows(pairs.table), np.append(0.0, np.cumsum(pairs.weight))
+    row, sums = rows_of(pairs.table), np.append(0.0, np.cumsum(pairs.weight))
     share = (sums[1:] - sums[pairs.table.indptr[row]]) / pairs.strength[row]
     rows: NDArray[np.uint32] = (np.minimum(share, 1.0) * (2**32 - 1)).astype(np.uint32)
     return rows

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Interactions
-from recveil.dp.budget import epsilon_of, rho_of, variance
+from recveil.dp.budget import cost, epsilon_of, rho_of, variance
 from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.kernels.baskets import count_items
-from recveil.mechanism import Drawn, Public, Sums, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, Public, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
     cells_of,
@@ -64,6 +64,7 @@ class DpTags(Synthesis):
     """Differentially private tag tables, and posts drawn from them."""
 
     name = "dp-tags"
+    best_for = "tags"
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     purpose = (
         "For publication of tags: denoised tables with a proof per tag assignment (or per person), and posts "
@@ -71,6 +72,7 @@ class DpTags(Synthesis):
     )
     first_look = "epsilon=4,delta=1e-6"
     needs = ("tag",)
+    most_of_one = MOST_OF_ONE
     rounds = 2
     drawing = ("k",)
 
@@ -128,11 +130,16 @@ class DpTags(Synthesis):
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         return {name: gaussian(variance(UNIT, share / 100 * rho)) for name, share in shares.items()}
 
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
+        from recveil.mechanisms.dp_tags.probe import cells
+
+        return cells(self, UNIT if self.unit == "user" else 1, data, inside, rng)
+
     def rho(self, public: Public) -> float | None:
-        """What Gaussian noise actually costs, as zCDP; None at record level, where the noise is Laplace."""
+        """The budget that Gaussian noise actually costs; None at record level, where the noise is Laplace."""
         if self.unit == "record":
             return None
-        return sum(UNIT**2 / (2 * float(law.size)) for law in self.laws(public).values())
+        return sum(cost(UNIT, int(law.size)) for law in self.laws(public).values())
 
     def spent(self, public: Public) -> float:
         """The epsilon that the noise actually costs; never above the one asked for."""
@@ -190,8 +197,8 @@ class DpTags(Synthesis):
         inside = (tag >= 0) & (item >= 0)
         rows, tag, item = rows.take(inside), tag[inside], item[inside]
         if self.unit == "user":
-            cells = count_items(rows.starts(), item * len(tags) + tag, len(items) * len(tags), UNIT)
-            return Sums(item_tag=sparse.csr_array(cells.reshape(len(items), len(tags))))
+            cells = kernels.baskets.count_items(rows.starts(), item * len(tags) + tag, len(items) * len(tags), UNIT)
+            return Sums(item_tag=scipy.sparse.csr_array(cells.reshape(len(items), len(tags))))
         found = Sums(item_tag=cells_of(item, tag, (len(items), len(tags))))
         if self.knows_users:
             found["user_tag"] = cells_of(rows.user, tag, (rows.n_users, len(tags)))
@@ -208,8 +215,8 @@ class DpTags(Synthesis):
         few = at_most(rows, MOST_OF_ONE, "tag") if self.selects(public) else rows
         assert few.tag is not None
         return Sums(
-            tag=count_items(few.starts(), few.tag, few.n_tags, UNIT),
-            item=count_items(rows.starts(), rows.item, rows.n_items, UNIT),
+            tag=kernels.baskets.count_items(few.starts(), few.tag, few.n_tags, UNIT),
+            item=kernels.baskets.count_items(rows.starts(), rows.item, rows.n_items, UNIT),
         )
 
     def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.dp.noise import Law, draw
 from recveil.dp.posterior import posterior
@@ -49,7 +49,7 @@ def outstanding(noisy: Ints, law: Law, share: float, most: int) -> Ints:
     return largest(noisy, share * float(ndtri(1 - 1 / max(len(noisy), 2))) * sqrt(law.size), 30, most)
 
 
-def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[Any]:
+def noisy_table(counts: scipy.sparse.csr_array, law: Law, source: Source) -> NDArray[Any]:
     """Noise on every cell of a table, some rows at a time; numbers take no more room than they need."""
     rows = max(1, _TILE // max(counts.shape[1], 1))
     parts: list[NDArray[Any]] = []
@@ -62,7 +62,7 @@ def noisy_table(counts: sparse.csr_array, law: Law, source: Source) -> NDArray[A
 
 def expected(
     noisy: NDArray[Any], rows: Ints, columns: Ints, law: Law, one: int = 1, least: float = 0.01
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """What a noisy table leads one to expect, given noisy totals of its rows and columns; `one` stands for a person.
 
     Expected counts below `least` are left out.
@@ -77,14 +77,14 @@ def largest(noisy: Ints, threshold: float, fewest: int, most: int) -> Ints:
     return np.sort(np.argsort(-noisy, kind="stable")[: min(max(above, fewest), most)])
 
 
-def cells_of(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.coo_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=shape).tocsr()
+def cells_of(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    return scipy.sparse.coo_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=shape).tocsr()
 
 
-def spread(table: sparse.csr_array, rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+def spread(table: scipy.sparse.csr_array, rows: Ints, columns: Ints, shape: tuple[int, int]) -> scipy.sparse.csr_array:
     """A table over some rows and columns as one over all of them."""
     cells = table.tocoo()
-    return sparse.csr_array((cells.data, (rows[cells.row], columns[cells.col])), shape=shape)
+    return scipy.sparse.csr_array((cells.data, (rows[cells.row], columns[cells.col])), shape=shape)
 
 
 def places(kept: Ints, n: int) -> NDArray[np.int32]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
@@ -30,12 +30,12 @@ PROFILE = 10  # posts of a drawn person
 class TagTables:
     """Expected counts over the public lists: of items with tags, of tags, of items; of users with tags, if released."""
 
-    item_tag: sparse.csr_array
+    item_tag: scipy.sparse.csr_array
     tag: Floats
     item: Floats
-    user_tag: sparse.csr_array | None = None
+    user_tag: scipy.sparse.csr_array | None = None
 
-    def beside(self, own: sparse.csr_array) -> TripleTables:
+    def beside(self, own: scipy.sparse.csr_array) -> TripleTables:
         """The tables as a recommender reads them who keeps people's own tags (users x tags) to themselves."""
         return TripleTables(self.item_tag, own, self.tag)
 
@@ -44,8 +44,8 @@ class TagTables:
         assert public.tags is not None
         found = {
             "item_tag": _frame(self.item_tag, item=public.items, tag=public.tags),
-            "tag": _frame(sparse.csr_array(self.tag[None]), tag=public.tags),
-            "item": _frame(sparse.csr_array(self.item[None]), item=public.items),
+            "tag": _frame(scipy.sparse.csr_array(self.tag[None]), tag=public.tags),
+            "item": _frame(scipy.sparse.csr_array(self.item[None]), item=public.items),
         }
         if self.user_tag is not None:
             users = pl.Series(np.arange(self.user_tag.shape[0]))
@@ -69,7 +69,7 @@ def draw_tags(tables: TagTables, public: Public, k: float, source: Source) -> Dr
     return Drawn(rows, tables.frames(public), public.users)
 
 
-def _posts(item_tag: sparse.csr_array, k: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+def _posts(item_tag: scipy.sparse.csr_array, k: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """The tags of each item dealt to as many posts as its most frequent tag needs; posts dealt to people in turn."""
     cells = item_tag.tocoo()
     times = _systematic(k * cells.data, rng)
@@ -86,7 +86,7 @@ def _posts(item_tag: sparse.csr_array, k: float, rng: np.random.Generator) -> tu
 
 
 def _matched(
-    item_tag: sparse.csc_array, user_tag: sparse.csc_array, expected: Floats, rng: np.random.Generator
+    item_tag: scipy.sparse.csc_array, user_tag: scipy.sparse.csc_array, expected: Floats, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints]:
     """For each tag its items and its people, each as often as the tables expect, put together at random."""
     n = _systematic(expected, rng)
@@ -102,7 +102,7 @@ def _matched(
     return people, items, tags
 
 
-def _stubs(table: sparse.csc_array, tag: int, n: int, rng: np.random.Generator) -> Ints:
+def _stubs(table: scipy.sparse.csc_array, tag: int, n: int, rng: np.random.Generator) -> Ints:
     """n rows of a table's column, each as often as its share says, up to one."""
     here = slice(table.indptr[tag], table.indptr[tag + 1])
     weight = table.data[here].astype(np.float64)
@@ -117,7 +117,7 @@ def _systematic(expected: Floats, rng: np.random.Generator) -> Ints:
     return np.diff(ends, prepend=0)
 
 
-def _frame(table: sparse.csr_array, **ids: pl.Series) -> pl.DataFrame:
+def _frame(table: scipy.sparse.csr_array, **ids: pl.Series) -> pl.DataFrame:
     cells = table.tocoo()
     axes = dict(zip(ids, (cells.row, cells.col)[-len(ids) :], strict=True))
     columns = {name: ids[name].gather(axis).alias(name) for name, axis in axes.items()}

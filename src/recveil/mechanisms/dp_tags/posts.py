@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Interactions, concat
 from recveil.dp.noise import Law, draw, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
-from recveil.kernels.draws import below_per_group
-from recveil.mechanism import Masked, Masking, Public, Sums, Within, parameter
+from recveil.mechanism import Masked, Masking, Mechanism, Probe, Public, Sums, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
     expected,
@@ -147,8 +147,22 @@ class DpPostTags(Masking):
         there = (mine == rows.tag[:, None]) & (np.arange(mine.shape[1]) < k[:, None])
         inside, place = there.any(1), there.argmax(1)
         bounds = np.where(inside, kept + (k - 1) * ONE, k * ONE)
-        z = below_per_group(rows.starts("user"), rows.keys("user"), bounds, source.key())
+        z = kernels.draws.below_per_group(rows.starts("user"), rows.keys("user"), bounds, source.key())
         return Answers(mine, k, inside, place, respond(z, inside, place, kept))
+
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
+        from recveil.mechanisms.dp_tags.probe import posts
+
+        return posts(data, inside, rng)
+
+    def seen_through(self, watch: Any) -> Mechanism:
+        from recveil.mechanisms.dp_tags.probe import posts_seen_through
+
+        return posts_seen_through(self, watch)
+
+    def replaced(self, k: Ints) -> NDArray[np.float64]:
+        """The chance that a tag which stands among k candidates is replaced."""
+        return np.asarray((k - 1) * ONE / (self.kept_weight() + (k - 1) * ONE))
 
     def kept_weight(self) -> int:
         """The weight of the true tag beside the others' ONE; rounded down, so that its ratio is at most e^x."""
@@ -161,11 +175,11 @@ def _named(chunk: Interactions) -> pl.Series:
     return chunk.tags.drop_nulls()
 
 
-def _together(table: sparse.csr_array, columns: int) -> sparse.csr_array:
+def _together(table: scipy.sparse.csr_array, columns: int) -> scipy.sparse.csr_array:
     """The first columns of a table, and one more with the sums of all others."""
     cells = table.tocoo()
     shape = (table.shape[0], columns + 1)
-    return sparse.coo_array((cells.data, (cells.row, np.minimum(cells.col, columns))), shape=shape).tocsr()
+    return scipy.sparse.coo_array((cells.data, (cells.row, np.minimum(cells.col, columns))), shape=shape).tocsr()
 
 
 def respond(z: Ints, inside: NDArray[np.bool_], place: Ints, kept: int) -> Ints:

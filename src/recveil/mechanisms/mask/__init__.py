@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import MOST_EPSILON, NEIGHBOURS, Guarantee, nothing, strength
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, Mechanism, Probe, Public, Within, parameter
 from recveil.mechanisms.mask.choose_p import best_p
 from recveil.randomness import Source, source
 from recveil.views.bits import Columns, empty
@@ -46,6 +46,7 @@ class Mask(Masking):
         "probability. Single bits are protected, with a proof; whole profiles are not."
     )
     learned_from = "bits"
+    tuned_by = "ratio"
     ordered = False
     dense = True
     everyone = True
@@ -64,6 +65,10 @@ class Mask(Masking):
             raise RecveilError(
                 f"mask: parameter p is a multiple of 2^-32 inside (0.5, 1), and {self.p!r} rounds out of it"
             )
+
+    @property
+    def kept_bits(self) -> float | None:
+        return None if isinstance(self.p, str) else self.p
 
     def guarantee(self, public: Public) -> Guarantee:
         if isinstance(self.p, str):
@@ -128,6 +133,16 @@ class Mask(Masking):
     def settled(self, plan: float) -> Mask:
         return replace(self, p=plan, tuned=True) if self.p == "auto" else self
 
+    def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
+        from recveil.mechanisms.mask.probe import probe
+
+        return probe(data, inside)
+
+    def seen_through(self, watch: Any) -> Mechanism:
+        from recveil.mechanisms.mask.probe import seen_through
+
+        return self if isinstance(self.p, str) else seen_through(self, watch)
+
     def mask(self, chunk: Interactions, plan: float, source: Source) -> Masked:
         from recveil.kernels.bits import unpack
         from recveil.kernels.flips import flip_profiles, skip_table
@@ -160,14 +175,18 @@ def bit_epsilon(p: float) -> float:
     return math.log1p((_UNIT - 2 * k) / k) * (1 + 1e-15)  # log1p: near 1/2 a quotient near 1 has lost what matters
 
 
-def perturb(data: Interactions, mechanism: Mask, seed: int | None = None) -> tuple[Columns, Mask]:
+def perturb(
+    data: Interactions, mechanism: Mask, seed: int | None = None, everyone: bool = False
+) -> tuple[Columns, Mask]:
     """The bits that release(data, mechanism, seed=seed) releases, packed by item, and the mechanism with its p.
 
-    Users stand in the order of data.users (those who have a row), items are data.items, whether or not anybody has
-    them. For matrices whose rows would not fit in memory.
+    Users stand in the order of data.users (those who have a row, or `everyone`: who is in the data is public, whether
+    or not she has an item), items are data.items, whether or not anybody has them. For matrices whose rows would not
+    fit in memory.
     """
     chance = source(seed).derive(mechanism.name)
-    data = data.among(np.bincount(data.user, minlength=data.n_users) > 0)
+    if not everyone:
+        data = data.among(np.bincount(data.user, minlength=data.n_users) > 0)
     counts = mechanism.count(data.ordered()) if mechanism.p == "auto" else None
     plan = mechanism.plan(counts, chance.derive("plan"))
     return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.settled(plan)

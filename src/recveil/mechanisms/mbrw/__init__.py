@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.ids import places
-from recveil.kernels.distinct import distinct
-from recveil.kernels.record_search import Index, index, reaches
-from recveil.kernels.walks import Laws
 from recveil.mechanism import Masked, Masking, Public, Within, parameter
 from recveil.mechanisms.mbrw.laws import LengthLaw, law
 from recveil.mechanisms.mbrw.walks import Seeds, Streams, memory_streams
@@ -43,14 +41,14 @@ class Clickstreams:
     moves: Transitions
     keys: NDArray[np.uint64]
     lengths: NDArray[np.int64]
-    sets: sparse.csr_array | None  # users x items
+    sets: scipy.sparse.csr_array | None  # users x items
 
     def __add__(self, other: Clickstreams) -> Clickstreams:
         moves = self.moves + other.moves
         sets = None
         if self.sets is not None and other.sets is not None:
             both = [_recoded(c.sets, c.moves.items, moves.items) for c in (self, other)]
-            sets = sparse.csr_array(sparse.vstack(both, format="csr"))
+            sets = scipy.sparse.csr_array(scipy.sparse.vstack(both, format="csr"))
         return Clickstreams(
             moves, np.concatenate([self.keys, other.keys]), np.concatenate([self.lengths, other.lengths]), sets
         )
@@ -77,8 +75,8 @@ class Plan:
     over: Walkable
     keys: NDArray[np.uint64]  # of all users, ascending: places in this row name them
     streams: Seeded
-    laws: Laws
-    real: Index | None  # the real item sets, where Theta compares with them
+    laws: kernels.walks.Laws
+    real: kernels.record_search.Index | None  # the real item sets, where Theta compares with them
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,7 @@ class MBRW(Masking):
     """K synthetic clickstreams, each seeded by the profile of a person drawn at random."""
 
     name = "mbrw"
+    cluster_steps = "streams"
     strength = ("theta", (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     purpose = (
         "For outsiders who need click sequences: walks that keep transitions and co-occurrence. Each begins "
@@ -168,7 +167,7 @@ class MBRW(Masking):
 
     def plan(self, counts: Clickstreams, source: Source) -> Plan:
         none = np.empty(0)
-        laws = Laws(
+        laws = kernels.walks.Laws(
             none if self.end == "uniform" else self._law("end").cumulated(counts.lengths),
             self._law("memory").cumulated(counts.lengths, MOST_MEMORY),
             self._law("hops").cumulated(counts.lengths),
@@ -177,7 +176,7 @@ class MBRW(Masking):
         real = None
         if counts.sets is not None:
             starts, items = counts.sets.indptr.astype(np.int64), counts.sets.indices.astype(np.int32)
-            real = index(starts, items, len(counts.moves.items))
+            real = kernels.record_search.index(starts, items, len(counts.moves.items))
         people = source.generator().integers(len(counts.keys), size=self.k or len(counts.keys))
         streams = seeded_by(people, np.arange(len(people)))
         return Plan(counts.moves.items, walkable(counts.moves), np.sort(counts.keys), streams, laws, real)
@@ -187,7 +186,9 @@ class MBRW(Masking):
         drawn = self._drawn(plan, seeds, *plan.streams.of(users), source)
         if plan.real is None or self.theta is None:
             return _masked(rows, plan.items, [drawn], {})
-        near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
+        near = kernels.record_search.reaches(
+            plan.real, *kernels.distinct.distinct(drawn.starts, drawn.items), self.theta
+        )
         kept, redrawn = [drawn.take(~near)], 0
         refused, owners = drawn.numbers[near], drawn.seed[near]
         for number in range(1, TRIES + 1 if self.redraw else 1):
@@ -195,7 +196,9 @@ class MBRW(Masking):
                 break
             redrawn += len(refused)
             drawn = self._drawn(plan, seeds, owners, another(refused, number), source)
-            near = reaches(plan.real, *distinct(drawn.starts, drawn.items), self.theta)
+            near = kernels.record_search.reaches(
+                plan.real, *kernels.distinct.distinct(drawn.starts, drawn.items), self.theta
+            )
             kept.append(replace(drawn, numbers=refused).take(~near))
             refused, owners = refused[near], owners[near]
         notes = {"discarded": len(refused)} | ({"redrawn": redrawn} if self.redraw else {})
@@ -256,8 +259,8 @@ def _masked(rows: Interactions, items: pl.Series, kept: list[Streams], notes: di
     return Masked(released, rows.users.gather(np.concatenate([s.seed for s in kept])[order]), notes)
 
 
-def _recoded(sets: Any, items: pl.Series, over: pl.Series) -> sparse.csr_array:
+def _recoded(sets: Any, items: pl.Series, over: pl.Series) -> scipy.sparse.csr_array:
     if items is over or items.equals(over):
         return sets
     where = places(items, over)  # rising, so the columns stay sorted
-    return sparse.csr_array((sets.data, where[sets.indices], sets.indptr), shape=(sets.shape[0], len(over)))
+    return scipy.sparse.csr_array((sets.data, where[sets.indices], sets.indptr), shape=(sets.shape[0], len(over)))

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from recveil.errors import RecveilError, unknown
 
@@ -34,9 +34,13 @@ def _geometric(k: Floats, p: float) -> Floats:
 LAWS: dict[str, tuple[tuple[str, ...], Callable[..., bool], Callable[..., Floats]]] = {
     "constant": (("value",), lambda v: v >= 0 and v == int(v), lambda k, v: (k >= v).astype(float)),
     "uniform": (("low", "high"), lambda a, b: 0 <= a <= b and a == int(a) and b == int(b), _uniform),
-    "normal": (("mean", "sd"), lambda _, sd: sd > 0, lambda k, mu, sd: special.ndtr((k + 0.5 - mu) / sd)),
-    "poisson": (("mean",), lambda mean: mean > 0, lambda k, mean: special.pdtr(k, mean)),
-    "negative-binomial": (("r", "p"), lambda r, p: r > 0 and 0 < p < 1, lambda k, r, p: special.betainc(r, k + 1, p)),
+    "normal": (("mean", "sd"), lambda _, sd: sd > 0, lambda k, mu, sd: scipy.special.ndtr((k + 0.5 - mu) / sd)),
+    "poisson": (("mean",), lambda mean: mean > 0, lambda k, mean: scipy.special.pdtr(k, mean)),
+    "negative-binomial": (
+        ("r", "p"),
+        lambda r, p: r > 0 and 0 < p < 1,
+        lambda k, r, p: scipy.special.betainc(r, k + 1, p),
+    ),
     "geometric": (("p",), lambda p: 0 < p <= 1, _geometric),
     "empirical": ((), lambda: True, lambda k: k),
 }

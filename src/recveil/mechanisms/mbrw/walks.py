@@ -8,13 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
-from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Codes
-from recveil.kernels.alias import alias_tables, alias_walks
-from recveil.kernels.walks import Graph, Laws, memory_walks
 from recveil.randomness import Source
 from recveil.views.walkable import Walkable
 
@@ -47,13 +44,15 @@ def memory_streams(
     seeds: Seeds,
     who: NDArray[np.int64],
     numbers: NDArray[np.int64],
-    laws: Laws,
+    laws: kernels.walks.Laws,
     source: Source,
     *,
     sliding: bool,
     repeats: bool = True,
 ) -> Streams:
     """Memory biased walks, each seeded by clickstream who[i], and drawn from stream numbers[i] under the key."""
+    from numba import get_num_threads
+
     clicks = over.rank[seeds.items]
     walk = partial(_walk, over.graph, seeds, clicks, laws, sliding, repeats, source.key())
     threads = max(1, min(get_num_threads(), len(numbers) // 1000))
@@ -64,23 +63,17 @@ def memory_streams(
     return Streams(numbers, np.concatenate([[0], np.cumsum(lengths)]), items, who)
 
 
-def cvs_walks(cvs: sparse.csr_array, first: Codes, hops: int, source: Source, *, weighted: bool) -> Codes:
-    """Random walks on the CVS graph: to any neighbour alike, or in proportion to CVS if `weighted`; -1: at an end."""
-    starts, items = cvs.indptr.astype(np.int64), cvs.indices.astype(np.int32)
-    weights = cvs.data.astype(np.float64) if weighted else np.ones(cvs.nnz)
-    walks: Codes = alias_walks(starts, items, *alias_tables(starts, weights), first, hops, source.key())
-    return walks
-
-
 def _walk(
-    graph: Graph,
+    graph: kernels.walks.Graph,
     seeds: Seeds,
     clicks: NDArray[np.uint32],
-    laws: Laws,
+    laws: kernels.walks.Laws,
     sliding: bool,
     repeats: bool,
     key: NDArray[np.uint64],
     numbers: NDArray[np.int64],
     who: NDArray[np.int64],
 ) -> Any:
-    return memory_walks(graph, seeds.starts, clicks, numbers.astype(np.uint64), who, laws, sliding, repeats, key)
+    return kernels.walks.memory_walks(
+        graph, seeds.starts, clicks, numbers.astype(np.uint64), who, laws, sliding, repeats, key
+    )

@@ -1,0 +1,285 @@
+"""publish: from data to a bundle that may leave the house, on either engine, as a function of a frozen request.
+
+What cannot be kept is refused before anything is read, what is spent is entered before any noise is drawn, and the
+owner's own files (map, held-out people) are there before the bundle: if one cannot be written nothing is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from recveil.actions.engine import LOCAL, Engine
+from recveil.errors import RecveilError, unknown
+from recveil.evaluation.cache import fingerprint
+from recveil.evaluation.people import informed
+from recveil.formats import write
+from recveil.mechanism import Mechanism, Synthesis
+from recveil.mechanisms.spec import as_mechanism, text
+from recveil.randomness import source
+from recveil.releases import aside
+from recveil.releases import ledger as book
+from recveil.releases.bundle import check_writable, save, save_map
+from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
+from recveil.releases.doubts import doubts
+from recveil.releases.inputs import Input
+from recveil.releases.places import check_vacant, whole
+from recveil.releases.progress import SILENT, WARNING, Progress
+from recveil.releases.published import drawing, is_statistics, load_statistics, save_statistics, spent, told
+from recveil.releases.release import Published, draw, release
+from recveil.splits import hold_out
+
+FORMATS = ("parquet", "csv", "inter", "itemsets")
+FEW = "few people"  # the note of a mechanism that a promise this strong leaves little to learn
+TIMES = ("auto", "drop", "order", "keep")
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """`data` with a mechanism (a spec or an object) into a bundle at `out`.
+
+    `catalogue`: public items, a file or a table of them; `publish_titles`: their titles travel in the bundle;
+    `catalogue_is_public`: the owner's word that they are, which a proof asks for.
+    `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
+    into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
+    `data` may name statistics that were kept: then nothing is spent. `chosen_on_data`: the owner says that figures
+    computed on the data were looked at; the ledger may say so too.
+    """
+
+    data: Input
+    mechanism: str | Mechanism
+    out: str
+    format: str = "parquet"
+    time: str = "auto"
+    holdout: float = 0.0
+    holdout_file: str | None = None
+    catalogue: Any = None
+    publish_titles: bool = False
+    catalogue_is_public: bool = False
+    attributes: str | None = None
+    keep_map: str | None = None
+    keep_statistics: str | None = None
+    ledger: str | None = None
+    outside_budget: bool = False
+    chosen_on_data: bool = False
+    licence: str | None = None
+    key: Any = None
+    force: bool = False
+    engine: Engine = LOCAL
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """Where the bundle is, what it says of itself, and what it drew from, if it drew."""
+
+    out: str
+    manifest: Mapping[str, Any]
+    published: Any = field(default=None, repr=False)
+
+
+def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled:
+    """The bundle, and notes for the owner alone on what was kept, spent and taken to be public."""
+    request = replace(request, out=request.out.rstrip("/") or request.out)
+    _check_wishes(request)
+    request = replace(request, catalogue=as_catalogue(request.catalogue or None, request.publish_titles))
+    again = _kept_statistics(request)
+    mechanism = again.mechanism if again else informed(as_mechanism(request.mechanism), request.attributes)
+    _check_keeping(request, mechanism)
+    lists = Catalogue() if again else _lists(request)
+    check_public(mechanism, lists.is_given, lists.is_public, request.seed is not None)
+    # read first: what cannot be kept is refused before anything is spent
+    answer = book.chosen_on_data(request.ledger, request.chosen_on_data)
+    if again:
+        request.engine.check_reach(request.out)
+        titles = request.catalogue.titles if request.catalogue else None
+        made: Any = replace(draw(again, seed=request.seed, time=request.time), titles=titles)  # type: ignore[arg-type]
+        manifest: Mapping[str, Any] = save(made, request.out, **_publication(request))
+    elif request.engine.on_spark:
+        made = _on_spark(request, mechanism, lists, answer, progress)
+        manifest = made.manifest
+        if request.keep_map and made.id_map is not None:
+            save_map(made.id_map, request.keep_map)
+    else:
+        made, manifest = _here(request, mechanism, lists, answer, progress)
+    if request.keep_statistics and made.published is not None:
+        save_statistics(made.published, request.keep_statistics)
+    for line in _notes(request, made, manifest, drawn_again=again is not None):
+        progress.note(line)
+    return Bundled(request.out, manifest, made.published)
+
+
+def _kept_statistics(request: ReleaseRequest) -> Published | None:
+    """Statistics to draw from again, where the data are a file of them."""
+    kept, wanted = request.data.source, request.mechanism
+    if not isinstance(kept, str | Path) or not is_statistics(kept):
+        return None
+    return drawing(load_statistics(kept), wanted if isinstance(wanted, str) else text(wanted))
+
+
+def _check_wishes(request: ReleaseRequest) -> None:
+    """Raise where the request asks for what does not exist, or for a private file inside the bundle."""
+    for option, value, known in (("--format", request.format, FORMATS), ("--time", request.time, TIMES)):
+        if value not in known:
+            raise unknown(option, value, known)
+    if request.holdout and not request.holdout_file:
+        raise RecveilError(
+            "--holdout needs a place for those kept out, which is not for publication: --holdout-file held.parquet"
+        )
+    bundle = Path(request.out.removeprefix("file:")).resolve()
+    private = {
+        "--keep-map": ("private id map", request.keep_map),
+        "--ledger": ("ledger", request.ledger),
+        "--holdout-file": ("file of held-out people", request.holdout_file),
+    }
+    for option, (what, file) in private.items():
+        if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
+            raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
+    if Path(request.out).exists() and not request.force:
+        raise RecveilError(f"{request.out} exists already; choose another place, or replace it with --force")
+    if request.engine.on_spark and (request.format != "parquet" or request.data.fold_tags):
+        what = "--fold-tags" if request.data.fold_tags else f"--format {request.format}"
+        raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
+
+
+def _check_keeping(request: ReleaseRequest, mechanism: Mechanism) -> None:
+    """Raise where a file is asked for that this mechanism does not make."""
+    if request.keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
+        raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
+    if request.data.duplicates == "error" and mechanism.is_proved:
+        raise RecveilError(
+            "--duplicates error would refuse by what stands in the data, and a release with a proof may not: take "
+            "last, first or all; recveil inspect says how many rows are repeated"
+        )
+    if request.keep_statistics and not isinstance(mechanism, Synthesis):
+        raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
+
+
+def _here(
+    request: ReleaseRequest, mechanism: Mechanism, lists: Catalogue, answer: str, progress: Progress
+) -> tuple[Any, Mapping[str, Any]]:
+    """The release by this machine, and its manifest."""
+    request.engine.check_reach(request.out)
+    # What looks at the data outside a proof must not tell of it: no refusal, no count but on the owner's own screen.
+    rows, held = [request.data.under(mechanism).rows(progress)], None
+    without = 0.0
+    if request.ledger:  # those set aside to be judged on are in no release
+        kept, without = aside.left_in(request.ledger, rows.pop())
+        rows.append(kept)
+        del kept
+    if request.holdout:
+        names = source(request.seed).derive("holdout").names(rows[0].users.to_list())
+        kept, held = hold_out(rows.pop(), request.holdout, names)
+        rows.append(kept)
+        del kept
+    seen = fingerprint(rows[0]) if request.ledger else None
+    tick = progress.counter(mechanism.name, 2 * len(rows[0]))
+    options: dict[str, Any] = {"seed": request.seed, "time": request.time, "tick": tick, "everyone": True}
+    options |= {"catalogue": lists, "enter": _enter(request, lambda: seen, without)}
+    for line in doubts(mechanism, rows[0], lists):
+        progress.note(WARNING + line)
+    made = told(release(rows.pop(), mechanism, **options), answer)  # handed over: a large log stands in memory once
+    made = replace(made, schema_from=request.data.schema_from)
+    with _private_files(request, made, held):
+        return made, save(made, request.out, **_publication(request))
+
+
+@contextmanager
+def _private_files(request: ReleaseRequest, made: Any, held: Any) -> Iterator[None]:
+    """The owner's files, written before the bundle and taken back if it cannot be written."""
+    written = []
+    try:
+        if request.keep_map and made.id_map is not None:
+            save_map(made.id_map, request.keep_map)
+            written.append(request.keep_map)
+        if held is not None:
+            write(held, str(request.holdout_file), format="parquet", private=True)
+            written.append(str(request.holdout_file))
+        yield
+    except BaseException:
+        for file in written:
+            Path(file).unlink(missing_ok=True)
+        raise
+
+
+def _on_spark(request: ReleaseRequest, mechanism: Mechanism, lists: Catalogue, answer: str, progress: Progress) -> Any:
+    """The release by a cluster, which writes bundle and held-out people together, or neither."""
+    from recveil.spark.holdout import held_out
+    from recveil.spark.inputs import doubts, table
+    from recveil.spark.lake import place, write_parts
+    from recveil.spark.reading import table_fingerprint
+    from recveil.spark.release import check_runs, release_table
+
+    check_runs(mechanism)  # before anything is started
+    with request.engine.session() as spark, ExitStack() as parts:
+        where = place(spark, request.out)
+        check_writable(where, request.force)  # before anything is read
+        if request.holdout and not request.force:
+            check_vacant(place(spark, str(request.holdout_file)))
+        rows = table(request.data.under(mechanism), spark, items=lists.items, progress=progress)
+        for line in doubts(mechanism, rows, lists):
+            progress.note(WARNING + line)
+        without = aside.share_aside(book.read(request.ledger)) if request.ledger else 0.0
+        if request.ledger and without:
+            rows = parts.enter_context(held_out(rows, without, aside.chance(request.ledger)))[0]
+        seen = table_fingerprint(rows) if request.ledger else None
+        wishes: dict[str, Any] = {"seed": request.seed, "time": request.time, "catalogue": lists}
+        wishes |= {"enter": _enter(request, lambda: seen, without), "keep_map": bool(request.keep_map)}
+        wishes |= {"licence": request.licence, "sign": request.key, "force": request.force}
+        wishes |= {"schema_from": request.data.schema_from, "chosen_on_data": answer}
+        if not request.holdout:
+            return release_table(rows, mechanism, where, **wishes)
+        chance = source(request.seed).derive("holdout")
+        with (
+            held_out(rows, request.holdout, chance) as (kept, held),
+            whole(place(spark, str(request.holdout_file))) as part,
+        ):
+            part.close_to_others()
+            write_parts(held, part)
+            return release_table(kept, mechanism, where, **wishes)
+
+
+def _publication(request: ReleaseRequest) -> dict[str, Any]:
+    return {"format": request.format, "force": request.force, "licence": request.licence, "sign": request.key}
+
+
+def _lists(request: ReleaseRequest) -> Catalogue:
+    given = request.catalogue or Catalogue()
+    declared = request.catalogue_is_public or request.data.catalogue_is_public
+    return replace(given, is_public=given.is_public or declared)
+
+
+def _enter(request: ReleaseRequest, note: Callable[[], str | None], without: float) -> Any:
+    """What enters a release into the ledger before any noise is drawn; nothing without a ledger."""
+    if not request.ledger:
+        return None
+    return book.into(request.ledger, outside=request.outside_budget, note=note, without=without)
+
+
+def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
+    """Lines for the owner: none of them counts anything in the data."""
+    lines = [f"warning: {manifest['notes'][FEW]}"] if FEW in manifest["notes"] else []
+    if request.holdout and not drawn_again:
+        where = f"{request.holdout_file}, which is not for publication"
+        lines.append(f"{request.holdout:.0%} of the people were kept out, in {where}")
+    if request.keep_map and made.id_map is not None:
+        lines.append(f"the private id map is in {request.keep_map}; keep it to yourself")
+    if made.published is not None:
+        if request.keep_statistics:
+            lines.append(f"the noisy statistics are in {request.keep_statistics}")
+        if not drawn_again:
+            lines.append(spent(made.published))
+    if request.ledger and (aside_ := aside.share_aside(book.read(request.ledger))) and not drawn_again:
+        lines.append(f"{aside_:.3g} of the people are set aside to be judged on, and are in no release of this ledger")
+    lines += book.summary(request.ledger) if request.ledger else []
+    promise = manifest["guarantee"]
+    if "observed" in (promise["given"] or ""):
+        lines.append(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")
+    if promise["status"] != "refuted" and promise["unit"] in ("record", "tag"):
+        lines.append(
+            "a person with k rows is protected with k times that epsilon; `recveil inspect` says how many people have"
+        )
+    return lines

@@ -1,0 +1,307 @@
+"""Writes are carried out in batches; a batch is one transaction.
+
+Clicks and undos that stand next to each other are decided together: what they touch is read once, each is judged in
+order against it, and the sum of all changes is written. Locks are taken in one order: all accounts of the batch first,
+by their ids, and the counters of items last, by theirs. So two processes on one database never judge the same person
+at the same time and do not wait for each other in a circle; where a database finds a circle all the same, the batch
+is tried again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Engine, bindparam, delete, insert, select, update
+
+from recveil.advisor.problems import Problem, nobody
+from recveil.advisor.schema import clicks, items, keys, marks, people
+from recveil.advisor.stocking import stock, withdraw
+from recveil.advisor.store import DAY, SIGNS, YEAR, iso, now
+from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Withdraw, Write
+
+REMEMBER = 30 * DAY  # how long an idempotency key is known
+ATTEMPTS = 6  # where another process on the same database came in between
+CIRCLES = ("40001", "40P01")  # PostgreSQL: serialization failure, deadlock
+
+Answer = dict[str, Any] | Problem
+Counters = dict[int, Counter[int]]  # what is added, by item; 1 and -1: likes and dislikes, 2 and -2: as they enter
+CHANGES = 2  # of one person's mind about one item that reach the noisy counters
+Result = TypeVar("Result")
+
+
+def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    return column.in_(bindparam(name, expanding=True))
+
+
+# Statements of the way that every click takes are put together once.
+PERSONS = (
+    select(people.c.token, people.c.id, people.c.entered)
+    .where(_among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
+    .order_by(people.c.id)
+    .with_for_update()
+)
+ITEMS = select(items.c.key, items.c.id, items.c.withdrawn).where(_among(items.c.key, "keys"))
+MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(
+    _among(clicks.c.person, "persons"), _among(clicks.c.item, "items")
+)
+MARKS = select(marks.c.mark, marks.c.spent).where(_among(marks.c.mark, "marks"))
+USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
+    _among(keys.c.person, "persons"), _among(keys.c.key, "digests")
+)
+UNDO = delete(clicks).where(_among(clicks.c.id, "ids"))
+MOVE = (
+    update(items)
+    .where(items.c.id == bindparam("i"))
+    .values(
+        likes=items.c.likes + bindparam("l"),
+        dislikes=items.c.dislikes + bindparam("d"),
+        entered_likes=items.c.entered_likes + bindparam("el"),
+        entered_dislikes=items.c.entered_dislikes + bindparam("ed"),
+    )
+)
+INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
+
+
+def again(work: Callable[[], Result]) -> Result:
+    """Do it; once more, after a moment, where another process on the same database came in between."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return work()
+        except (sa.exc.IntegrityError, sa.exc.OperationalError) as error:
+            passing = isinstance(error, sa.exc.IntegrityError) or getattr(error.orig, "sqlstate", "") in CIRCLES
+            if not passing or attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(random.random() * 0.02 * 2**attempt)
+    raise RuntimeError("unreachable")
+
+
+def apply(engine: Engine, writes: Sequence[Write], changes: int = CHANGES) -> list[Answer]:
+    """Carry out all writes in one transaction. Problems are answers: they concern one write, not the batch."""
+
+    def once() -> list[Answer]:
+        with engine.begin() as db:
+            tokens = {write.token for write in writes if not isinstance(write, Stock | Withdraw | Forget)}
+            batch = _Batch(db, changes, *_persons(db, tokens))
+            answers: list[Answer] = []
+            for kind, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
+                answers += batch.judge(list(run)) if kind else [batch.single(write) for write in run]  # type: ignore[arg-type]  # noqa: B031
+            move(db, batch.counters)
+            return answers
+
+    return again(once)
+
+
+def _persons(db: sa.Connection, tokens: set[bytes]) -> tuple[dict[bytes, int], set[int]]:
+    """Whom the tokens belong to, locked, and who of them never clicked.
+
+    A click gives her no other year: else one click on an item would decide how long all others count.
+    """
+    if not tokens:
+        return {}, set()
+    rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR}).all()
+    return {row.token: row.id for row in rows}, {row.id for row in rows if not row.entered}
+
+
+def move(db: sa.Connection, counters: Counters) -> None:
+    """Add to item counters, in the order of ids."""
+    rows = [
+        {"i": item, "l": change[1], "d": change[-1], "el": change[2], "ed": change[-2]}
+        for item, change in sorted(counters.items())
+        if any(change.values())
+    ]
+    if rows:
+        db.execute(MOVE, rows)
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """A click that stands. `spent`: how many changes of this person's mind about this item reached noisy counters."""
+
+    number: int | None  # none before it is written
+    sign: int
+    spent: int
+    entered: int  # 1: this click is one of them
+
+
+Made = dict[tuple[int, int], _Standing]
+
+
+@dataclass
+class _Changes:
+    """What a run of clicks and undos changes, gathered before anything is written."""
+
+    clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    keys: list[dict[str, Any]] = field(default_factory=list)
+    undone: list[int] = field(default_factory=list)
+    marked: dict[bytes, int] = field(default_factory=dict)  # spent, as it stands in the table
+    marks: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # as it is to stand there
+
+    def spent(self, mark: bytes) -> int:
+        return int(self.marks[mark]["spent"]) if mark in self.marks else self.marked.get(mark, 0)
+
+    def write(self, db: sa.Connection) -> None:
+        if self.undone:
+            db.execute(UNDO, {"ids": self.undone})
+        if old := [mark for mark in self.marks if mark in self.marked]:
+            db.execute(delete(marks).where(marks.c.mark.in_(old)))
+        if self.marks:
+            db.execute(insert(marks), list(self.marks.values()))
+        if self.clicks:
+            db.execute(INSERT_CLICKS, list(self.clicks.values()))
+        if self.keys:
+            db.execute(INSERT_KEYS, self.keys)
+
+
+@dataclass
+class _Batch:
+    """A transaction: whose tokens are in it, and what it adds to counters in the end."""
+
+    db: sa.Connection
+    most: int  # changes of a person's mind about an item that reach noisy counters
+    persons: dict[bytes, int]
+    new: set[int]  # who of them never clicked
+    counters: Counters = field(default_factory=dict)
+
+    def count(self, item: int, sign: int, by: int) -> None:
+        self.counters.setdefault(item, Counter())[sign] += by
+
+    # --- clicks and undos -------------------------------------------------------------------------------------
+
+    def judge(self, run: list[Click | Undo]) -> list[Answer]:
+        ids = sorted({self.persons[write.token] for write in run if write.token in self.persons})
+        found = self.db.execute(ITEMS, {"keys": [write.item for write in run]}).all()
+        known = {row.key: row.id for row in found}
+        open_ = {row.id for row in found if row.withdrawn is None}
+        rows = self.db.execute(MADE, {"persons": ids, "items": list(known.values())})
+        made: Made = {(who, what): _Standing(*standing) for who, what, *standing in rows}
+        digests = [write.digest for write in run if isinstance(write, Click)]
+        kept = self.db.execute(USED, {"persons": ids, "digests": digests})
+        used = {(who, key): (request, at) for who, key, request, at in kept}
+        marked = self.db.execute(MARKS, {"marks": [write.unit for write in run]})
+        changes = _Changes(marked={row.mark: row.spent for row in marked})
+        answers: list[Answer] = []
+        for write in run:
+            who, what = self.persons.get(write.token), known.get(write.item)
+            if who is None:
+                answers.append(nobody())
+            elif isinstance(write, Undo):
+                answers.append(self.undo(write, who, what, made, changes))
+            else:
+                answers.append(self.click(write, who, what, made, used, changes, what in open_))
+        changes.write(self.db)
+        return answers
+
+    def click(
+        self,
+        write: Click,
+        who: int,
+        what: int | None,
+        made: Made,
+        used: dict[tuple[int, bytes], tuple[bytes, int]],
+        changes: _Changes,
+        on_offer: bool,
+    ) -> Answer:
+        before = used.get((who, write.digest))
+        if before is not None:
+            if before[0] != write.request:
+                return Problem(422, "this Idempotency-Key was used for another request")
+            if what is None or (who, what) not in made or made[who, what].sign != write.sign:
+                return Problem(409, "this click was taken back; a new one needs a new Idempotency-Key")
+            return _clicked(write, before[1], again=True)
+        if what is None or not on_offer:
+            return Problem(404, "there is no such item")
+        if (who, what) in made:
+            return Problem(409, "this item was clicked before; undo that click first")
+        at = now()
+        spent = changes.spent(write.unit)
+        entered = int(spent < self.most)
+        made[who, what] = _Standing(None, write.sign, spent + entered, entered)
+        used[who, write.digest] = (write.request, at)
+        row = {"person": who, "item": what, "sign": write.sign, "at": at}
+        changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
+        changes.keys.append({"person": who, "key": write.digest, "request": write.request, "at": at})
+        self.count(what, write.sign, by=1)
+        self.count(what, 2 * write.sign, by=entered)
+        if who in self.new:
+            self.db.execute(update(people).where(people.c.id == who).values(entered=1))
+            self.new.discard(who)
+        return _clicked(write, at, again=False)
+
+    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: _Changes) -> Answer:
+        if what is None or (who, what) not in made:
+            return Problem(404, "there is no click on this item")
+        stood = made.pop((who, what))
+        if stood.number is None:
+            del changes.clicks[who, what]
+        else:
+            changes.undone.append(stood.number)
+        left = self.leave(what, stood.sign, stood.spent, stood.entered)
+        changes.marks[write.unit] = {"mark": write.unit, "person": who, "spent": stood.spent + left}
+        return {}
+
+    def leave(self, item: int, sign: int, spent: int, entered: int) -> int:
+        """A click goes; from noisy counters only where it had entered them, and within the number of changes."""
+        left = int(entered and spent < self.most)
+        self.count(item, sign, by=-1)
+        self.count(item, 2 * sign, by=-left)
+        return left
+
+    # --- all others -------------------------------------------------------------------------------------------
+
+    def single(self, write: Join | Choose | Visit | Erase | Stock | Withdraw | Forget) -> Answer:
+        if isinstance(write, Join):
+            at = now()
+            made = insert(people).values(token=write.token, created=at, seen=at).returning(people.c.id)
+            who = self.db.execute(made).scalar_one()
+            self.persons[write.token] = who
+            self.new.add(who)
+            return {"created": iso(at)}
+        if isinstance(write, Stock):
+            return stock(self.db, write)
+        if isinstance(write, Withdraw):
+            return withdraw(self.db, write)
+        if isinstance(write, Forget):
+            return self.forget()
+        who = self.persons.get(write.token)
+        if who is None:
+            return nobody()
+        if isinstance(write, Erase):
+            self.erase([who])
+            del self.persons[write.token]
+        else:
+            new = {"strategy": write.strategy} if isinstance(write, Choose) else {"seen": now()}
+            self.db.execute(update(people).where(people.c.id == who).values(**new))
+        return {}
+
+    def erase(self, whom: Sequence[int]) -> None:
+        """Nothing of theirs remains: clicks, what they added to counters, keys, accounts."""
+        mine = select(clicks.c.item, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(clicks.c.person.in_(whom))
+        for row in self.db.execute(mine):
+            self.leave(*row)
+        for table in (clicks, keys, marks):
+            self.db.execute(delete(table).where(table.c.person.in_(whom)))
+        self.db.execute(delete(people).where(people.c.id.in_(whom)))
+
+    def forget(self) -> Answer:
+        unused = (
+            select(people.c.id)
+            .where(people.c.token.is_not(None), people.c.seen <= now() - YEAR)
+            .limit(500)
+            .with_for_update(skip_locked=True)
+        )
+        gone = self.db.execute(unused).scalars().all()
+        if gone:
+            self.erase(gone)
+        old = self.db.execute(delete(keys).where(keys.c.at < now() - REMEMBER))
+        return {"people": len(gone), "keys": old.rowcount}
+
+
+def _clicked(write: Click, at: int, again: bool) -> dict[str, Any]:
+    return {"item": write.item, "sign": SIGNS[write.sign], "at": iso(at), "again": again}

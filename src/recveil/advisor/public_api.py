@@ -1,0 +1,240 @@
+"""What everyone may read: the catalogue, the public profiles, the server's health; and the admin's catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import Field, field_validator
+
+from recveil.advisor.identity import IsAdmin
+from recveil.advisor.loading import KEY, TITLE, valid_key, valid_text
+from recveil.advisor.people_api import Body, studio_of
+from recveil.advisor.people_api import Item as ItemId
+from recveil.advisor.problems import AWAY_ERRORS, Problem, documented
+from recveil.advisor.publication import JsonDocument
+from recveil.advisor.store import reading
+from recveil.advisor.writes import Stock, Withdraw
+
+router = APIRouter(prefix="/api/v1", tags=["public"])
+
+
+class Health(Body):
+    status: Literal["ok"] = "ok"
+
+
+class Profile(Body):
+    likes: int
+    dislikes: int
+
+
+class Item(Body):
+    id: str
+    title: str
+    profile: Profile | None
+
+
+class Items(Body):
+    total: int
+    people: int
+    min_people: int
+    items: list[Item]
+
+
+class TotalSpent(Body):
+    """What counters and models together may give away of one person's clicking one item, in any 365 days."""
+
+    epsilon: float
+    delta: float
+
+
+class Spent(Body):
+    """What the counters may give away of one person's clicking one item, with all changes of her mind, in all looks."""
+
+    epsilon: float
+    delta: float
+    looks: int
+    changes: int
+
+
+class PublicProfiles(Body):
+    people: int
+    min_people: int
+    counters: Literal["private", "exact"]
+    deviation: float  # of the noise in each counter; 0 where they are exact
+    people_deviation: float
+    budget: Spent | None
+    total: TotalSpent | None
+    overspent: str | None  # until which day counters were shown that gave more away than `budget` says
+    profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
+    version: str
+
+
+class Titles(Body):
+    items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]  # id, title
+    version: str
+
+
+class ModelSpent(Body):
+    """What all models of a year may give away of one person, with everything she clicked."""
+
+    epsilon: float
+    delta: float
+    refreshes: int
+    people: int  # that the public count must say before a model is made
+
+
+class ModelStatus(Body):
+    recommend: Literal["model", "neighbours"]
+    budget: ModelSpent
+    made: str | None
+    items: list[str]
+    popular: list[float]
+    starts: list[int]
+    alike: list[int]
+    weight: list[float]
+    version: str
+
+
+class NewItem(Body):
+    id: Annotated[str, Field(max_length=KEY)]
+    title: Annotated[str, Field(min_length=1, max_length=TITLE)]
+
+    @field_validator("id")
+    @classmethod
+    def _key(cls, value: str) -> str:
+        if not valid_key(value):
+            raise ValueError("an id has printable characters only")
+        return value
+
+    @field_validator("title")
+    @classmethod
+    def _title(cls, value: str) -> str:
+        if not valid_text(value):
+            raise ValueError("not a text")
+        return value
+
+
+class NewItems(Body):
+    items: Annotated[list[NewItem], Field(max_length=100_000)]
+
+
+class Stocked(Body):
+    added: int
+    renamed: int
+    withdrawn: int  # ids that were withdrawn before: they stay so
+
+
+@router.get("/health", response_model=Health)
+async def health() -> Any:
+    """The server answers."""
+    return Health()
+
+
+@router.get("/ready", response_model=Health, responses=documented(503))
+async def ready(request: Request) -> Any:
+    """The server answers and its database too."""
+
+    def look() -> None:
+        with reading(studio_of(request).engine) as db:
+            db.exec_driver_sql("SELECT 1")
+
+    try:
+        await asyncio.wait_for(asyncio.to_thread(look), 3)
+    except (*AWAY_ERRORS, TimeoutError):
+        raise Problem(503, "the database is away", {"Retry-After": "2"}) from None
+    return Health()
+
+
+@router.get("/items", response_model=Items, responses=documented(422, 429))
+async def items(
+    request: Request,
+    query: Annotated[str, Query(max_length=200)] = "",
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Any:
+    """The catalogue by title. A profile is null where fewer than min_people clicked."""
+    table = await studio_of(request).shown()
+    total, found = await asyncio.to_thread(table.search, query, offset, limit)
+    return {"total": total, "people": table.people, "min_people": table.min_people, "items": found}
+
+
+@router.get(
+    "/profiles", response_model=PublicProfiles, responses={304: {"description": "Not changed"}, **documented(429)}
+)
+async def profiles(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The whole public table in one request, so that nobody has to ask about one item."""
+    return _sent((await studio_of(request).shown()).table, if_none_match, accept_encoding)
+
+
+@router.get("/catalogue", response_model=Titles, responses={304: {"description": "Not changed"}, **documented(429)})
+async def catalogue(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """All ids and titles in one request, by title."""
+    return _sent((await studio_of(request).shown()).catalogue, if_none_match, accept_encoding)
+
+
+@router.get("/model", response_model=ModelStatus, responses={304: {"description": "Not changed"}, **documented(429)})
+async def model(
+    request: Request,
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The model of items: lists are computed from it where her clicks are."""
+    return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
+
+
+def _sent(sheet: JsonDocument, if_none_match: str | None, accept_encoding: str | None) -> Response:
+    headers = {"ETag": f'W/"{sheet.version}"', "Vary": "Accept-Encoding"}
+    known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
+    if "*" in known or f'"{sheet.version}"' in known:
+        return Response(status_code=304, headers=headers)
+    packed = _takes_gzip(accept_encoding or "")
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(sheet.packed if packed else sheet.body, media_type="application/json", headers=headers)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    weights = {}
+    for part in accepted.lower().split(","):
+        name, _, rest = part.partition(";")
+        given = rest.strip().removeprefix("q=")
+        try:
+            weights[name.strip()] = float(given) if given else 1.0
+        except ValueError:
+            weights[name.strip()] = 0.0
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=documented(401, 429), dependencies=[IsAdmin])
+async def metrics(request: Request) -> Response:
+    """What the server did, for Prometheus. Admin only: how often people click is nobody else's business."""
+    studio = studio_of(request)
+    gauges: dict[str, float] = {"waiting_writes": studio.commit.waiting, "people_shown": studio.snapshot.people}
+    return PlainTextResponse(studio.metrics.text(gauges))
+
+
+@router.put(
+    "/items", response_model=Stocked, responses=documented(400, 401, 413, 422, 429, 503), dependencies=[IsAdmin]
+)
+async def stock(request: Request, body: NewItems) -> Any:
+    """Add items, or give known ones a new title; withdrawn ones stay withdrawn. Admin only."""
+    return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))
+
+
+@router.delete(
+    "/items/{item:path}", status_code=204, responses=documented(401, 404, 422, 429, 503), dependencies=[IsAdmin]
+)
+async def withdraw(request: Request, item: ItemId) -> None:
+    """Withdraw an item for ever: nobody sees or clicks it again, and its id is never used for another. Admin only."""
+    await studio_of(request).write(Withdraw(item))

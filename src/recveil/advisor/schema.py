@@ -1,0 +1,199 @@
+"""The tables of the studio, and how a database gets them.
+
+people: an account is the SHA-256 of a random token; people of a loaded log have none, so nobody can be them.
+items: the catalogue with exact counters (likes, dislikes), and what of them is shown to the public.
+clicks: one at most for each person and item, in the order of clicking.
+keys: idempotency keys as hashes. What was asked is kept as a hash with the key in it, so that an undone click
+leaves nothing that could be read.
+years, profiles: the ledger of noisy counters and what they show (noisy_counters.py).
+models: the ledger of item models, and they themselves (item_model.py).
+marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
+allowances: what callers have to pay for, under salted hashes, where several workers keep limits together (sharing.py).
+backups: when this database was copied, where it is the copy (backup.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from recveil.errors import RecveilError
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only where the type is INTEGER
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("token", LargeBinary(32), unique=True),
+    Column("created", BigInteger, nullable=False),  # all times are whole seconds since 1970
+    Column("seen", BigInteger, nullable=False, index=True),
+    Column("strategy", String(8)),
+    Column("entered", SmallInteger, nullable=False, server_default="0"),  # 1 from her first click on
+    sqlite_autoincrement=True,
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("key", String(200), nullable=False, unique=True),
+    Column("title", String(500), nullable=False),
+    Column("likes", Integer, nullable=False, server_default="0"),
+    Column("dislikes", Integer, nullable=False, server_default="0"),
+    Column("shown_likes", Integer, nullable=False, server_default="0"),
+    Column("shown_dislikes", Integer, nullable=False, server_default="0"),
+    Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the shown counters know of
+    Column("entered_likes", Integer, nullable=False, server_default="0"),  # what has reached this year's noisy counters
+    Column("entered_dislikes", Integer, nullable=False, server_default="0"),
+    Column("withdrawn", BigInteger),  # when; the row and its number stay, and no other item gets them
+    sqlite_autoincrement=True,
+)
+
+clicks = Table(
+    "clicks",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False),
+    Column("item", ForeignKey("items.id"), nullable=False),
+    Column("sign", SmallInteger, CheckConstraint("sign IN (-1, 1)", name="sign"), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("spent", SmallInteger, nullable=False, server_default="1"),  # changes that reached noisy counters, with this
+    Column("entered", SmallInteger, nullable=False, server_default="1"),  # whether this click did
+    UniqueConstraint("person", "item"),
+    sqlite_autoincrement=True,  # an id never comes back, also after the newest click was undone
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("person", ForeignKey("people.id"), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("request", LargeBinary(32), nullable=False),
+    Column("at", BigInteger, nullable=False, index=True),
+)
+
+marks = Table(
+    "marks",
+    metadata,
+    Column("mark", LargeBinary(32), primary_key=True),
+    Column("person", ForeignKey("people.id"), nullable=False, index=True),
+    Column("spent", SmallInteger, nullable=False),
+)
+
+years = Table(
+    "years",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("opened", BigInteger, nullable=False),
+    Column("closed", BigInteger),
+    Column("key", LargeBinary(32)),  # from which the noise of its looks derives; gone once the year is closed
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("looks", Integer, nullable=False),  # that its budget is for
+    Column("changes", Integer, nullable=False),
+    Column("variance", BigInteger, nullable=False),  # of the noise in items' counters, as dp.continual takes it
+    Column("people_variance", BigInteger, nullable=False),
+    Column("done", Integer, nullable=False, server_default="0"),  # looks that were taken
+    Column("looked", BigInteger, nullable=False, server_default="0"),
+    Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the last look knows of
+    Column("people", Integer, nullable=False, server_default="0"),  # as shown
+    Column("began_with", Integer, nullable=False, server_default="0"),  # people when it was opened, exactly
+    Column("closed_people", Integer, nullable=False, server_default="0"),  # as the years before it ended
+    Column("closed_spread", Float, nullable=False, server_default="0"),  # the variance of what they ended with
+    Column("closed_people_spread", Float, nullable=False, server_default="0"),
+    Column(
+        "overspent", SmallInteger, nullable=False, server_default="0"
+    ),  # 1: looked at with noise that could be undone
+    sqlite_autoincrement=True,
+)
+
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("likes", Integer, nullable=False),  # with noise, as they were at the last look
+    Column("dislikes", Integer, nullable=False),
+    Column("closed_likes", Integer, nullable=False),  # with noise, as the closed years ended
+    Column("closed_dislikes", Integer, nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("at", BigInteger, nullable=False, index=True),
+    Column("rho", Float, nullable=False),  # what it spends of each person's budget for a year
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("document", LargeBinary),
+    sqlite_autoincrement=True,
+)
+
+loads = Table(
+    "loads",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+)
+
+
+allowances = Table(
+    "allowances",
+    metadata,
+    Column("who", LargeBinary(32), primary_key=True),
+    Column("until", Float, nullable=False),  # when everything will have been paid for
+)
+
+backups = Table("backups", metadata, Column("at", BigInteger, primary_key=True, autoincrement=False))
+
+
+def upgrade(engine: Engine) -> None:
+    """Bring the database to the newest schema; nothing happens where it is there already."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    with engine.begin() as connection:
+        alone(connection)
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError:
+            raise RecveilError(
+                "this database was made by a newer recveil: start that one, or name another with --database"
+            ) from None
+
+
+def alone(connection: Connection) -> None:
+    """Until the transaction ends nobody else sets up or fills this database. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263)")

@@ -1,0 +1,103 @@
+"""decide, withdraw and standing: the sheet of a bundle, the signature under it, and what holds of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from recveil.errors import RecveilError
+from recveil.governance.decision import Decider
+from recveil.governance.decision import decide as decide_on
+from recveil.governance.decision import withdraw as withdraw_claim
+from recveil.governance.recipients import read_recipient
+from recveil.governance.sheet import Context
+from recveil.governance.trust import read_trust
+from recveil.governance.verification import verify_bundle
+from recveil.releases.claims import APPROVED, REFUSED
+from recveil.releases.signing import load_key
+
+
+def decide(
+    bundle: str | Path,
+    recipient: str = "public",
+    *,
+    approve: bool | None = None,
+    by: tuple[str, str] = ("", ""),
+    key: str | Path | None = None,
+    reason: str = "",
+    conditions: Sequence[str] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    """The decision sheet of a bundle; with approve=True or False, the officer's signature under the sheet she read.
+
+    bundle: a folder.
+    recipient: public, contractor, team, or a file of your own.
+    approve: None writes the sheet alone, to be read; the same call with True or False signs it.
+    by: name and role; key: the file of her private key.
+    reason: published; needed to approve what the evidence does not speak for.
+    conditions: published word for word.
+    more: until, a date; purpose, contract and ledger, for the sheet; sheet, the digest of the one that was read;
+        passphrase, of the key.
+
+    The result has the sheet and its digest.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = recveil.release("sample:films?users=50", "pseudonymise").save(f"{folder}/out")
+    ...     recveil.decide(f"{folder}/out", "team")["sheet"]["verdict"]["outcome"]
+    'open'
+    """
+    until: date | None = more.pop("until", None)
+    seen, passphrase = more.pop("sheet", ""), more.pop("passphrase", None)
+    context = Context(read_recipient(recipient), until=until, conditions=tuple(conditions), **more)
+    if approve is None:
+        return decide_on(str(bundle), context)
+    if not all(by) or key is None:
+        raise RecveilError("a decision has a name, a role and a key: by=('Jane Roe', 'officer'), key='dpo.key'")
+    kind = APPROVED if approve else REFUSED
+    return decide_on(str(bundle), context, Decider(*by, kind, load_key(key, lambda: passphrase), reason, seen))
+
+
+def withdraw(
+    bundle: str | Path,
+    *,
+    by: tuple[str, str],
+    key: str | Path,
+    reason: str,
+    superseded_by: str | Path | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Sign that a release no longer stands, or that another bundle takes its place.
+
+    bundle: a folder.
+    by: name and role; key: the file of an officer's or the owner's private key.
+    reason: published.
+    superseded_by: the bundle that takes its place; more: passphrase, of the key.
+
+    >>> recveil.withdraw("out", by=("Jane Roe", "officer"), key="none.key", reason="A linkage was found")
+    Traceback (most recent call last):
+    recveil.errors.RecveilError: none.key cannot be read: No such file or directory
+    """
+    signer = load_key(key, lambda: more.get("passphrase"))
+    return withdraw_claim(str(bundle), *by, reason, signer, None if superseded_by is None else str(superseded_by))
+
+
+def standing(bundle: str | Path, trust: str | Path | None = None, recipient: str | None = None) -> dict[str, Any]:
+    """How a bundle stands: undecided, approved (for whom, until when, by whom), refused, withdrawn and so on.
+
+    bundle: a folder.
+    trust: a trust file; without one no key is known, and anybody could have signed.
+    recipient: then `problems` also says where it is not approved for this one.
+
+    The result has `verified`, `decision`, `claims` and, where something does not hold, `problems`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = recveil.release("sample:films?users=50", "pseudonymise").save(f"{folder}/out")
+    ...     recveil.standing(f"{folder}/out")["decision"]["outcome"]
+    'undecided'
+    """
+    known = None if trust is None else read_trust(str(trust))
+    return verify_bundle(str(bundle), known, recipient=recipient).record()

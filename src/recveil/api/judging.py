@@ -1,0 +1,133 @@
+"""audit, tune and recommend: a promise put to the test, parameters found, lists learned from what is let out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from recveil.actions.recommend import Recommended, RecommendRequest, run_recommend
+from recveil.api.functions import public_items_of
+from recveil.api.owners_screen import SCREEN
+from recveil.errors import RecveilError
+from recveil.evaluation.audit import Audited
+from recveil.evaluation.audit.one_run import AuditedOnce
+from recveil.evaluation.audit.request import AuditRequest, run_audit
+from recveil.evaluation.choose import ChooseRequest, NoisyChoice, run_choose
+from recveil.evaluation.tune import TuneRequest, run_tune
+from recveil.evaluation.tuning import Tuned
+from recveil.mechanism import Mechanism
+from recveil.mechanisms.spec import as_mechanism
+from recveil.releases.inputs import Input
+
+
+def audit(
+    mechanism: str | Mechanism,
+    data: Any = None,
+    *,
+    runs: int = 1000,
+    one_run: bool = False,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    **more: Any,
+) -> Audited | AuditedOnce:
+    """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
+
+    mechanism: a spec or an object.
+    data: what to put the canary into, anything that `read` takes; otherwise a toy.
+    runs: releases of each of the two neighbouring data sets.
+    one_run: one release with many canaries instead; `canaries` says how many.
+    confidence: of the bound; `seed` makes the audit repeatable.
+    more: canaries; schema, as for `read`; items, as for `release`, to which the canaries' ids are added.
+
+    >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
+    'no claim'
+    """
+    schema = more.pop("schema", None)
+    rows = None if data is None else Input(data, schema=schema)
+    wishes: dict[str, Any] = {"runs": runs, "one_run": one_run, "confidence": confidence, "seed": seed, **more}
+    request = AuditRequest(as_mechanism(mechanism), rows, catalogue=public_items_of(wishes), **wishes)
+    return run_audit(request, SCREEN)
+
+
+def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:
+    """The parameters of a mechanism that keep a bound. Measured on the true data, the answer is for the owner alone.
+
+    data: anything that `read` takes.
+    mechanism: the spec of one that can be tuned, such as mask or shuffle-nnn.
+    keep: a bound, such as "lift>=0.7", "skill>=0.8", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
+    seed: makes the search repeatable.
+    more: people and twin_items, the size of a generated twin to measure on; on_data=True, to measure on the data
+        although the mechanism makes a promise; items, as for `release`; schema, as for `read`;
+        ledger, a file in which a look at the data is entered.
+
+    `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
+
+    >>> recveil.tune("sample:films?users=60,items=60", "mask", seed=1).spec.startswith("mask:p=")
+    True
+    """
+    if not isinstance(mechanism, str):
+        raise RecveilError("tune takes the name of a mechanism, such as 'mask', whose parameters it finds")
+    if isinstance(more.get("items"), int):  # what items meant before there were files of them
+        more["twin_items"] = more.pop("items")
+    size, public = more.pop("twin_items", None), public_items_of(more)
+    rows = Input(data, schema=more.pop("schema", None))
+    return run_tune(TuneRequest(rows, mechanism, keep, seed=seed, items=size, catalogue=public, **more), SCREEN)
+
+
+def choose(
+    data: Any,
+    mechanisms: Sequence[str | Mechanism],
+    *,
+    epsilon: float,
+    ledger: str,
+    stand_in: Any = None,
+    seed: int | None = None,
+    **more: Any,
+) -> NoisyChoice:
+    """Which mechanism to release with, by use on the data, within a budget of its own: a noisy choice.
+
+    data: whose people judge, anything that `read` takes.
+    mechanisms: two or more, as specs or objects.
+    epsilon: what the choice spends; entered in `ledger`, a file, before any noise is drawn.
+    stand_in: public rows over the same items, to which the mechanisms are fitted. Without them they are fitted to the
+        data, but for people set aside, who judge; then each needs a proof, and is entered too.
+    seed: makes it an experiment that can be repeated.
+    more: share, of people set aside; items, as for `release`.
+
+    `.spec` is what was chosen, `.lines` say how. No score is shown to anybody.
+
+    >>> import tempfile
+    >>> films = "sample:films?users=120,items=60"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = recveil.choose(recveil.read(films), ["pseudonymise", "mask:p=0.9"], epsilon=1, seed=1,
+    ...                            stand_in=recveil.read(films), ledger=f"{folder}/ledger.jsonl")
+    >>> found.spec in ("pseudonymise", "mask:p=0.9")
+    True
+    """
+    public = None if stand_in is None else Input(stand_in)
+    lists = public_items_of(more)
+    return run_choose(
+        ChooseRequest(Input(data), tuple(mechanisms), epsilon, ledger, public, catalogue=lists, seed=seed, **more)
+    )
+
+
+def recommend(
+    data: Any, mechanism: str | Mechanism, *, top: int = 30, score: str = "max", seed: int | None = None, **more: Any
+) -> Recommended:
+    """Lists for every user, learned from what a mechanism lets out.
+
+    data: anything that `read` takes.
+    mechanism: mask or dp-streams, as a spec or an object.
+    top: items in a list; `score`: max, the closest item counts, or sum, all of them.
+    seed: makes it an experiment that can be repeated.
+    more: history, minsup, similar, items, schema, statistics, ledger; see docs/reference/commands.md.
+
+    `.lists` has them by user, `.frame()` as a table.
+
+    >>> made = recveil.recommend("sample:films?users=60,items=60", recveil.Mask(0.9), top=3, seed=1)
+    >>> made.frame().columns
+    ['user', 'place', 'item']
+    """
+    public = public_items_of(more)
+    rows = Input(data, schema=more.pop("schema", None))
+    return run_recommend(RecommendRequest(rows, mechanism, top, score, seed=seed, catalogue=public, **more), SCREEN)

@@ -1,0 +1,70 @@
+"""What goes wrong, as RFC 9457 problems: the line that the command line would print, and the field it concerns."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from recveil.desk.pages.uploads import NoSpaceError, TooLargeError
+from recveil.desk.project.choices import ChoiceError
+from recveil.desk.project.folder import StaleError
+from recveil.desk.project.views import NotThereError
+from recveil.errors import RecveilError, not_installed
+
+FULL = "No space left on device"
+
+
+def problem(status: int, detail: str, field: str | None = None, **more: Any) -> JSONResponse:
+    title = HTTPStatus(status).phrase
+    document = {"type": "about:blank", "title": title, "status": status, "detail": detail, "field": field, **more}
+    return JSONResponse(document, status, media_type="application/problem+json")
+
+
+def status_of(error: RecveilError) -> int:
+    if isinstance(error, NotThereError):
+        return 404
+    if isinstance(error, StaleError):
+        return 409
+    if isinstance(error, TooLargeError):
+        return 413
+    return 507 if isinstance(error, NoSpaceError) or FULL in str(error) else 422
+
+
+def install(app: FastAPI) -> None:
+    """Handlers for everything that can be raised."""
+
+    async def refused(request: Request, error: Exception) -> JSONResponse:
+        line = " ".join(str(error).split())
+        field = error.field if isinstance(error, ChoiceError) else None
+        more = {"state": request.app.state.office.state()} if isinstance(error, StaleError) else {}
+        return problem(status_of(error), line, field, **more)  # type: ignore[arg-type]
+
+    async def missing(_: Request, error: Exception) -> JSONResponse:
+        return problem(422, not_installed(error))  # type: ignore[arg-type]
+
+    async def http(_: Request, error: Exception) -> JSONResponse:
+        return problem(error.status_code, str(error.detail))  # type: ignore[attr-defined]
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        first = error.errors()[0]  # type: ignore[attr-defined]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return problem(422, f"{where}: {first['msg']}", where or None)
+
+    async def unwritable(_: Request, error: Exception) -> JSONResponse:
+        line = error.strerror or str(error)  # type: ignore[attr-defined]
+        return problem(507 if FULL in line else 422, f"it cannot be written: {line}")
+
+    async def unexpected(_: Request, __: Exception) -> JSONResponse:
+        return problem(500, "an error of the desk, not of the request; its trace is where recveil desk was started")
+
+    app.add_exception_handler(RecveilError, refused)
+    app.add_exception_handler(ModuleNotFoundError, missing)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(OSError, unwritable)
+    app.add_exception_handler(Exception, unexpected)

@@ -1,0 +1,129 @@
+"""What is this data set? The plain facts, before anything is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recveil.data import Interactions
+from recveil.errors import RecveilError
+from recveil.evaluation.advice import scale_of
+from recveil.formats import count_duplicates, parse_columns, parse_types
+from recveil.formats.overview import lines_break, names_in, overview, proposal
+from recveil.formats.schema import Schema, read_schema
+from recveil.scales import fitting_scale, outside_scale, parse_scale
+from recveil.views.sessions import sessions
+
+PROTECTS = {
+    "sessions": (
+        "a person with all her sessions; dp-streams releases sessions, and for other mechanisms the sessions of a "
+        "person are one stream"
+    ),
+    "user": "a person with everything she did",
+    "session": (
+        "one session, not a person: who has several is protected less; if a column says whose they are, name it with "
+        "--columns user=COLUMN"
+    ),
+}
+
+
+def column_names(source: str) -> list[str]:
+    """The names of the columns of a file as they stand there, whether or not they say anything."""
+    return [] if source.startswith("sample:") else names_in(source)
+
+
+def columns_of(
+    source: str, columns: Mapping[str, str] | str | None = None, schema: Schema | None = None
+) -> list[dict[str, Any]]:
+    """The columns of a file with their roles and what looks like personal data; nothing of a generated sample."""
+    if source.startswith("sample:"):
+        return []
+    mapping = parse_columns(columns) if isinstance(columns, str) and columns else columns or None
+    return [c.record() for c in overview(source, mapping, schema)]
+
+
+def schema_of(
+    source: str, columns: str | None = None, types: str | None = None, file: str | None = None, force: bool = False
+) -> Schema | None:
+    """The schema in `file`, or one to propose where there is no such file or another is wanted; a sample has none."""
+    if source.startswith("sample:"):
+        if file:
+            raise RecveilError(f"{source} has its columns already; leave --schema out")
+        return None
+    if file and Path(file).exists() and not force:
+        if columns or types:
+            raise RecveilError(f"{file} says which columns there are; leave --columns and --types out, or add --force")
+        return read_schema(file)
+    return proposal(source, parse_columns(columns) if columns else None, parse_types(types) if types else None)
+
+
+def with_scale(schema: Schema, rows: Interactions, scale: str | None = None) -> tuple[Schema, list[str]]:
+    """The schema with a scale of ratings, and what to ask the owner about it.
+
+    One that she declared is a reason to stop where ratings lie outside; one that is proposed, to ask.
+    """
+    if rows.rating is None:
+        if scale:
+            raise RecveilError("--scale is that of ratings, and these data have none")
+        return schema, []
+    declared, fits = scale or schema.scale, scale_of(replace(rows, levels=None))
+    chosen = declared or (scale_of(rows) or "")
+    ends = f"{rows.rating.min():g} to {rows.rating.max():g}"
+    if not chosen:
+        return schema, [f"ratings from {ends} are on no scale that is well known: which is it? Declare it with --scale"]
+    outside, other = outside_scale(rows.rating, parse_scale(chosen)), fitting_scale(np.unique(rows.rating).tolist())
+    if not outside:
+        return replace(schema, scale=chosen), []
+    many = f"{outside:,} of {len(rows):,} ratings lie outside the scale {chosen}, which run from {ends}"
+    ask = f"is it {fits if declared and fits else other or 'another one'}? Declare it with --scale"
+    if declared:
+        raise RecveilError(f"{many}: {ask}")
+    return replace(schema, scale=chosen), [f"{many}: {ask}"]
+
+
+def warnings_of(source: str, schema: Schema | None = None) -> list[str]:
+    """What a release with a proof would leave out in silence, though other commands read it."""
+    if source.startswith("sample:") or not lines_break(source, schema):
+        return []
+    return [
+        "quoted fields of several lines, or quotes out of place: a release with a proof reads line by line and leaves "
+        "such rows out in silence; write the table as parquet, or without line breaks"
+    ]
+
+
+def inspect(data: Interactions) -> dict[str, Any]:
+    """Rows as they stand in the file, people, items, ratings, times, repeats."""
+    per_user = np.bincount(data.user, minlength=data.n_users)
+    pairs = np.sort(data.user.astype(np.int64) * data.n_items + data.item)
+    rating = data.rating
+    return {
+        "kind": data.kind,
+        "unit": data.unit,
+        "rows": len(data),
+        "users": data.n_users,
+        "items": data.n_items,
+        "tags": data.n_tags,
+        "sessions": None if data.session is None else len(sessions(data.ordered()).starts) - 1,
+        "protects": PROTECTS["sessions" if data.session is not None else data.unit],
+        "duplicates": count_duplicates(data),
+        "density": (1 + np.count_nonzero(np.diff(pairs))) / (data.n_users * data.n_items),
+        "rating": None
+        if rating is None
+        else {
+            "min": float(rating.min()),
+            "max": float(rating.max()),
+            "mean": float(rating.mean()),
+            "std": float(rating.std()),
+        },
+        "time": data.time is not None,
+        "unknown_times": data.unknown_times,
+        "rows_per_user": {
+            "min": int(per_user.min()),
+            "median": float(np.median(per_user)),
+            "max": int(per_user.max()),
+        },
+    }

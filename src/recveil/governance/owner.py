@@ -1,0 +1,164 @@
+"""The owner's folder: what was computed on private data about a bundle, beside the bundle and never part of it.
+
+measurements.json: what attacks and metrics found, people by ordinal. claims.jsonl: the same, signed over the bundle's
+hashes. decision.html, decision.json: the sheet as it stands. decisions/0001 and so on: each sheet that was decided on,
+with what was measured, and salts.json, which opens the commitments by which the published claim refers to them; nothing
+in there is written again. Everything is readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recveil.errors import RecveilError
+from recveil.evaluation.catalogue import ATTACKS
+from recveil.releases import claims
+from recveil.releases.bundle import placed, verified_digests
+from recveil.releases.claims import CLAIMS, Checked, Known, SignedClaim
+from recveil.releases.places import Folder, Place, os_errors
+from recveil.releases.signing import Signer
+
+if TYPE_CHECKING:
+    from recveil.evaluation.measure import Findings
+
+MEASUREMENTS, SALTS, DECISIONS = "measurements.json", "salts.json", "decisions"
+PRIVATE = ("attacked", "used")
+
+
+def owner_folder(bundle: str | Path | Place, chosen: str | None = None) -> Folder:
+    """Where the owner's files about a bundle are: beside it, or for one in a lake here, under its name."""
+    if chosen:
+        return Folder(Path(chosen))
+    place = placed(bundle)
+    if isinstance(place, Folder):
+        path = place.path.resolve() if place.path.name in ("", "..") else place.path
+        return Folder(path.parent / f"{path.name}.owner")
+    return Folder(Path(f"{place.uri.rstrip('/').rpartition('/')[2]}.owner"))
+
+
+def put(folder: Folder, name: str, text: str) -> str:
+    """Write one of the owner's files, whole or not at all, for the owner's eyes; its SHA-256."""
+    with os_errors(folder / name):
+        folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = folder.path / f".{name}.{secrets.token_hex(4)}"
+        try:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(folder.path / name)
+        finally:
+            part.unlink(missing_ok=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def keep_measurements(
+    bundle: str | Path | Place, found: Findings, folder: Folder, signer: Signer | None = None
+) -> None:
+    """Keep what was measured of a bundle; signed, where there is a key."""
+    manifest, digests = verified_digests(bundle)
+    record = found.record()
+    riskiest = [{"ordinal": k, **{n: v for n, v in r.items() if n != "user"}} for k, r in enumerate(found.riskiest, 1)]
+    document = {"spec": manifest["spec"], "bundle": digests["manifest.json"], **record, "riskiest": riskiest}
+    kept = put(folder, MEASUREMENTS, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    if signer is None:
+        return
+    for kind, wanted in (("attacked", True), ("used", False)):
+        chosen = [m for m in record["measurements"] if (m["measure"] in ATTACKS) == wanted]
+        left = [gap for gap in record["left_out"] if (gap["name"] in ATTACKS) == wanted]
+        if chosen or left:
+            facts = {"file": kept, "measurements": chosen, "left_out": left}
+            claims.add(folder / CLAIMS, kind, digests, facts, signer)
+
+
+def measurements(folder: Folder, digests: Mapping[str, str]) -> dict[str, Any] | None:
+    """What was measured of this very bundle; None where nothing was."""
+    file = folder / MEASUREMENTS
+    if not file.exists():
+        return None
+    try:
+        found = json.loads(file.read())
+        same = found["bundle"] == digests["manifest.json"]
+        if not (isinstance(found["measurements"], list) and isinstance(found["left_out"], list)):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RecveilError(f"{file} cannot be read; measure the bundle again") from None
+    return dict(found) if same else None
+
+
+@contextmanager
+def new_decision(folder: Folder) -> Iterator[Folder]:
+    """A place of its own for what a decision rests on: decisions/0001 and so on, never written again.
+
+    Nobody else decides meanwhile; where it fails, the place is gone, and nothing is half decided.
+    """
+    with os_errors(folder / DECISIONS):
+        (folder.path / DECISIONS).mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(folder.path / DECISIONS, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RecveilError(f"{folder}: somebody decides on this bundle just now; look again afterwards") from None
+        before = [int(path.name) for path in (folder.path / DECISIONS).iterdir() if path.name.isdigit()]
+        new = folder.path / DECISIONS / f"{max(before, default=0) + 1:04}"
+        with os_errors(Folder(new)):
+            new.mkdir(mode=0o700)
+        try:
+            yield Folder(new)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+    finally:
+        os.close(handle)
+
+
+def commit(folder: Folder, kept: Folder) -> list[dict[str, str]]:
+    """Commitments to the files of a decision: hashes with a salt that stays here, since figures could be guessed."""
+    files = sorted(path.name for path in kept.path.iterdir())
+    salts = {name: secrets.token_hex(32) for name in files}
+    put(kept, SALTS, json.dumps(salts, indent=1) + "\n")
+    where = kept.path.relative_to(folder.path).as_posix()
+    return [{"name": f"{where}/{name}", "commitment": _commitment(salts[name], kept.path / name)} for name in files]
+
+
+def check(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known] | None, public: Checked) -> list[str]:
+    """What does not hold in the owner's folder of this bundle."""
+    checked = claims.check(claims.text_of(folder / CLAIMS), digests, trust, PRIVATE)
+    problems = [f"{folder / CLAIMS}: {problem}" for problem in checked.problems]
+    file = folder.path / MEASUREMENTS
+    if checked.claims and file.exists() and sha256(file.read_bytes()).hexdigest() != checked.claims[-1].facts["file"]:
+        problems.append(f"{file} is not what {checked.claims[-1]} was signed on")
+    decided = [c for c in public.claims if c.facts.get("evidence")]
+    # Older versions kept the last sheet alone, at the top: there what earlier ones commit to is gone.
+    older = [c for c in decided if not all("/" in str(sheet.get("name")) for sheet in c.facts["evidence"])]
+    for claim in (c for c in decided if c not in older[:-1]):
+        for sheet in claim.facts["evidence"] if claim not in older or (folder / SALTS).exists() else ():
+            problems += _opened(folder, sheet, claim)
+    return problems
+
+
+def _opened(folder: Folder, sheet: Mapping[str, str], claim: SignedClaim) -> list[str]:
+    """Whether a file is what a claim commits to."""
+    try:
+        path = folder.path / sheet["name"]
+        salts = json.loads((path.parent / SALTS).read_text(encoding="utf-8"))
+        if _commitment(salts[path.name], path) == sheet["commitment"]:
+            return []
+        return [f"{path} is not the sheet that {claim} was made on"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return [f"{folder / sheet['name']} or its salt is missing: what {claim} was made on cannot be opened"]
+
+
+def _commitment(salt: str, path: Path) -> str:
+    return sha256(bytes.fromhex(salt) + path.read_bytes()).hexdigest()

@@ -1,0 +1,187 @@
+"""The rounds of dp-streams where facts of items are public: counts and sizes, second moments, then loadings and pairs.
+
+Second moments in the space and in a decoy decide whether the space is used. If not, what loadings and pairs would
+have cost goes into pairs alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil import kernels
+from recveil.data import Interactions
+from recveil.dp.budget import variance
+from recveil.dp.noise import Law, draw, gaussian
+from recveil.mechanism import Public, Sums
+from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
+from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
+from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
+from recveil.mechanisms.dp_streams.space import directions, moments, popularity, reduced, smooth, spaces, trusted
+from recveil.randomness import Source
+from recveil.views.sessions import Sessions, sessions
+
+Ints = NDArray[np.int64]
+Laws = dict[str, Law]
+
+SIZES = np.append(1, EDGES)  # classes of numbers of items, among all that are public
+FEWEST_PAIRED, MOST_PAIRED = 10, 4096
+_NAMES = ("items", "sizes", "space", "decoy", "loadings", "pairs")
+_FEW = ((0.10, 0.02, 0.03, 0.03, 0.27, 0.55), (0.09, 0.02, 0.03, 0.03, 0.20, 0.48))  # without order, with it
+_MANY = ((0.18, 0.02, 0.05, 0.05, 0.45, 0.25), (0.15, 0.02, 0.04, 0.04, 0.37, 0.23))
+_MOVES, _SESSIONS = 0.15, 0.03
+
+
+def shares(n_items: int, ordered: bool, by_sessions: bool) -> dict[str, float]:
+    """Of the budget, by table: of few items pairs tell most, of many the space does."""
+    found = dict(zip(_NAMES, (_FEW if n_items <= WHOLE else _MANY)[ordered], strict=True))
+    if ordered:
+        found["transitions"] = _MOVES
+    if by_sessions:
+        found["sessions"] = _SESSIONS
+        found["loadings"] -= _SESSIONS
+    return found
+
+
+def laws(rho: float, parts: dict[str, float]) -> Laws:
+    """The noise of every table; `alone` is that of pairs where the space is left out."""
+    found = {name: gaussian(variance(UNIT, part * rho)) for name, part in parts.items()}
+    alone = gaussian(variance(UNIT, (parts["loadings"] + parts["pairs"]) * rho))
+    return found | {"lengths": found["pairs"], "pairs_alone": alone, "lengths_alone": alone}
+
+
+def streams(chunk: Interactions, by_sessions: bool) -> Sessions:
+    """Streams, and whose they are: one of each person, unless people have sessions."""
+    if by_sessions:
+        return sessions(chunk)
+    starts = chunk.starts()
+    return Sessions(np.arange(len(starts), dtype=np.int64), starts, chunk.item)
+
+
+def count(chunk: Interactions, published: tuple[Any, ...], public: Public, ordered: bool, used: bool) -> Sums:
+    """What people add in each round; `used`: whether the space is, which the second round decides."""
+    s = streams(chunk, public.sessions)
+    rows = (s.people, s.starts, s.item)
+    if not published:
+        sizes = kernels.directions.count_sizes(*rows, chunk.n_items, SIZES, UNIT)
+        return Sums(items=item_counts(chunk, public.sessions, False), sizes=sizes)
+    if len(published) == 1:
+        first = published[0]
+        return Sums(
+            space=kernels.directions.count_products(*rows, first["vectors"], UNIT),
+            decoy=kernels.directions.count_products(*rows, first["duel"], UNIT),
+        )
+    chosen = paired(published, used)
+    keep = np.full(chunk.n_items, -1, dtype=np.int32)
+    keep[chosen] = np.arange(len(chosen), dtype=np.int32)
+    made = table_counts(chunk, keep, len(chosen), ordered, public.sessions)
+    found = Sums({_name("pairs", used): made.pairs, _name("lengths", used): made.lengths})
+    if ordered:
+        found["transitions"] = made.transitions
+    if made.sessions is not None:
+        found["sessions"] = made.sessions
+    if used:
+        found["loadings"] = kernels.directions.count_loadings(*rows, published[0]["vectors"], UNIT)
+    return found
+
+
+def publish(counts: Sums, published: tuple[Any, ...], public: Public, noise: Laws, source: Source) -> dict[str, Any]:
+    """The round's tables with noise, and what the next round must know of them."""
+    found = {name: table + draw(noise[name], len(table), source.derive(name)) for name, table in counts.items()}
+    return found if published else found | learned(found, public, noise)
+
+
+def learned(first: dict[str, Any], public: Public, noise: Laws) -> dict[str, Any]:
+    """Popularity, the space, its duel with a decoy, and of which items pairs are counted, with the space or without.
+
+    All of it is a function of noisy tables and public facts.
+    """
+    from scipy.special import ndtri
+
+    assert public.features is not None
+    noisy, sigma = first["items"] / UNIT, noise["items"].deviation / UNIT
+    have = popularity(noisy, sigma, public.features.weighted())
+    people = float(smooth(first["sizes"] / UNIT, noise["sizes"].deviation / UNIT).sum())
+    d = directions(people, 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
+    vectors, duel = spaces(reduced(public.features, d), have)
+    found = {"popularity": have, "vectors": vectors, "duel": duel}
+    for name, by, least in (("paired", have, 2.0), ("standing", noisy, float(ndtri(1 - 1 / len(have))))):
+        many = min(max(int((noisy > least * sigma).sum()), FEWEST_PAIRED), MOST_PAIRED, len(have))
+        found[name] = np.sort(np.argsort(-by, kind="stable")[:many])
+    return found
+
+
+def _variance(law: Law) -> float:
+    return float(law.size) / UNIT**2
+
+
+def people(published: tuple[Any, ...], noise: Laws) -> NDArray[np.float64]:
+    """How many there are of each class of sizes."""
+    return smooth(published[0]["sizes"] / UNIT, noise["sizes"].deviation / UNIT)
+
+
+def paired(published: tuple[Any, ...], used: bool) -> Ints:
+    """The items of which pairs are counted."""
+    found: Ints = published[0]["paired" if used else "standing"]
+    return found
+
+
+def uses_space(published: tuple[Any, ...], noise: Laws) -> bool:
+    """Whether the features tell anything of people, by the second round alone."""
+    vectors = published[0]["duel"]
+    table = moments(published[1]["decoy"], vectors.shape[1], UNIT)
+    sigma = noise["decoy"].deviation / UNIT
+    return trusted(table, vectors, float(people(published, noise).sum()), sigma)
+
+
+def known(published: tuple[Any, ...], public: Public, noise: Laws) -> SpaceTables:
+    """The tables of the space, in units of one person."""
+    assert public.features is not None
+    first, vectors = published[0], published[0]["vectors"]
+    sizes = people(published, noise)
+    middle = (SIZES + np.append(EDGES - 1, 2 * EDGES[-1])) / 2
+    have = first["popularity"] * (float((sizes * np.sqrt(middle)).sum()) / first["popularity"].sum())
+    return SpaceTables(
+        public.features.weighted(),
+        vectors,
+        have,
+        moments(published[1]["space"], vectors.shape[1], UNIT),
+        published[2]["loadings"].reshape(vectors.shape) / UNIT,
+        first["paired"],
+        float(sizes.sum()),
+        noise["space"].deviation / UNIT,
+        noise["loadings"].deviation / UNIT,
+    )
+
+
+def tables(published: tuple[Any, ...], public: Public, noise: Laws, ordered: bool) -> StreamTables:
+    """The published statistics in units of one person, over all items if the space is used."""
+    used = uses_space(published, noise)
+    chosen, last = paired(published, used), published[2]
+    m, many = len(chosen), last.get("sessions")
+    name, sizes = _name("pairs", used), people(published, noise)[1:]
+    lengths, sigma = last[_name("lengths", used)] / UNIT, noise[name].deviation / UNIT
+    whole = None
+    if used or not (lengths > 3 * sigma).any():
+        whole = sizes if sizes.any() else np.ones(len(EDGES))
+    kept = np.arange(len(public.items)) if used else chosen
+    return StreamTables(
+        kept,
+        published[0]["popularity"][kept],
+        kernels.pair_tables.square(last[name], m, UNIT).astype(np.float64),
+        lengths,
+        last["transitions"].reshape(m, m) / UNIT if ordered else None,
+        sigma,
+        noise["transitions"].deviation / UNIT if ordered else 0.0,
+        EDGES,
+        ONE_LENGTH,
+        None if many is None else Numbers(many / UNIT, noise["sessions"].deviation / UNIT, SESSIONS),
+        whole,
+        known(published, public, noise) if used else None,
+    )
+
+
+def _name(table: str, used: bool) -> str:
+    return table if used else f"{table}_alone"

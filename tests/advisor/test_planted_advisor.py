@@ -1,0 +1,139 @@
+"""Bugs planted in the click advisor, each of which a named check catches; without them every check passes."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import test_advisor_histories as told
+from counter_audit import told_apart, verdict, watched
+from histories import check_neighbours, check_noise, replay
+from sqlalchemy import update
+
+from recveil.advisor import applying, noisy_counters, schema, store
+from recveil.advisor.noisy_counters import CounterBudget
+from recveil.dp import continual
+from recveil.randomness import Source
+
+BUDGET = CounterBudget(looks=40)
+KEY = bytes(range(32))
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def noise_by_position(patch: pytest.MonkeyPatch) -> None:
+    """Dislikes stand behind all likes: a new item moves them to other cells."""
+
+    def noise(year: Any, n: int) -> Any:
+        source = Source(year["key"], seeded=False).derive("items")
+        found = continual.whole(continual.noise(source, year["done"] + 1, year["looks"], year["variance"], 2 * n))
+        return found[:n], found[n:], 0
+
+    patch.setattr(noisy_counters, "_noise", noise)
+
+
+def half_the_noise(patch: pytest.MonkeyPatch) -> None:
+    honest = continual.noise
+    patch.setattr(continual, "noise", lambda *given: honest(*given) / 2)
+
+
+def likes_and_dislikes_share_their_noise(patch: pytest.MonkeyPatch) -> None:
+    honest = noisy_counters._noise
+    patch.setattr(noisy_counters, "_noise", lambda *given: (honest(*given)[0], honest(*given)[0], honest(*given)[2]))
+
+
+def neighbouring_items_share_their_noise(patch: pytest.MonkeyPatch) -> None:
+    honest = continual.noise
+    patch.setattr(continual, "noise", lambda *given: honest(*given)[np.arange(given[-1]) // 2 * 2])
+
+
+def every_look_draws_anew(patch: pytest.MonkeyPatch) -> None:
+    honest = continual.noise
+    patch.setattr(continual, "noise", lambda source, at, *rest: honest(source.derive(at), at, *rest))
+
+
+def one_key_for_all_years(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(secrets, "token_bytes", bytes)
+
+
+def a_click_keeps_the_account_alive(patch: pytest.MonkeyPatch) -> None:
+    honest = applying._Batch.click
+
+    def click(self: Any, write: Any, who: int, *rest: Any) -> Any:
+        self.db.execute(update(schema.people).where(schema.people.c.id == who).values(seen=store.now()))
+        return honest(self, write, who, *rest)
+
+    patch.setattr(applying._Batch, "click", click)
+
+
+def all_changes_of_mind_are_counted(patch: pytest.MonkeyPatch) -> None:
+    honest = applying._Batch.__init__
+    patch.setattr(applying._Batch, "__init__", lambda self, db, _, *rest: honest(self, db, 10**6, *rest))
+
+
+def an_erased_person_stays_in_other_counters(patch: pytest.MonkeyPatch) -> None:
+    """Whether her clicks leave depends on how many she has: one click more, and others stay."""
+    honest = applying._Batch.leave
+
+    def leave(self: Any, item: int, sign: int, spent: int, entered: int) -> int:
+        odd = self.db.exec_driver_sql("SELECT count(*) % 2 FROM clicks").scalar_one()
+        return honest(self, item, sign, spent, entered and int(odd))
+
+    patch.setattr(applying._Batch, "leave", leave)
+
+
+def audited(_: Path) -> None:
+    assert verdict(watched(BUDGET, 1800, KEY), BUDGET) == "holds"
+
+
+def neighbours(name: str) -> Callable[[Path], Any]:
+    return lambda folder: check_neighbours([*told.START, *told.steps(told.TABLE[name])], told.UNIT, folder / name)
+
+
+def one_noise(folder: Path) -> None:
+    check_noise(replay([*told.START, *told.steps(told.TABLE["growth"])], folder / "world"))
+
+
+LIST: list[tuple[Plant, Callable[[Path], Any]]] = [
+    (noise_by_position, audited),
+    (noise_by_position, one_noise),
+    (half_the_noise, audited),
+    (likes_and_dislikes_share_their_noise, audited),
+    (neighbouring_items_share_their_noise, audited),
+    (every_look_draws_anew, audited),
+    (every_look_draws_anew, one_noise),
+    (one_key_for_all_years, told.test_every_year_has_a_key_of_its_own),
+    (a_click_keeps_the_account_alive, neighbours("expiry")),
+    (all_changes_of_mind_are_counted, neighbours("changes of mind")),
+    (an_erased_person_stays_in_other_counters, neighbours("erasure")),
+]
+
+
+@pytest.mark.parametrize(("bug", "check"), LIST, ids=[f"{bug.__name__}-{n}" for n, (bug, _) in enumerate(LIST)])
+def test_a_planted_bug_is_caught(bug: Plant, check: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bug(monkeypatch)
+    with pytest.raises(AssertionError):
+        check(tmp_path)
+
+
+def test_honest_counters_hold() -> None:
+    noise = watched(BUDGET, 1800, KEY)
+    assert verdict(noise, BUDGET) == "holds"
+    assert told_apart(noise, BUDGET).lower < BUDGET.epsilon
+
+
+@pytest.mark.slow
+def test_a_year_of_daily_looks_with_a_new_item_each_day_tells_no_more_than_promised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """900 items with a dislike and 900 without; the old noise, which followed the catalogue, gives it away."""
+    budget = CounterBudget()
+    honest = watched(budget, 1800, KEY)
+    assert verdict(honest, budget) == "holds" and told_apart(honest, budget).lower < budget.epsilon
+    noise_by_position(monkeypatch)
+    old = watched(budget, 1800, KEY)
+    assert verdict(old, budget).startswith("broken: the mean of all looks")
+    assert told_apart(old, budget).lower > budget.epsilon

@@ -1,0 +1,82 @@
+"""The decision sheet in a real browser and on paper: readable for everybody, two or three pages, nothing cut."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import CONTRAST
+from test_decision import MANIFEST, NOTHING, measured, number
+
+from recveil.governance.recipients import read_recipient
+from recveil.governance.sheet import Context, sheet
+from recveil.report.decision import page
+
+AXE = Path(sys.prefix) / "axe" / "axe.min.js"
+
+
+def full() -> dict[str, Any]:
+    """A sheet with every kind of attack, a long purpose and a decision."""
+    found = measured()
+    found["measurements"] += [
+        number("membership-tpr", 0.02, 0.01, 0.04, fpr=0.01),
+        number("copies-linkage", 0.5, 0.4, 0.6),
+        number("copies-auc", 0.7, 0.6, 0.8),
+        number("reconstruction", 0.4, 0.3, 0.5, values="ratings"),
+        number("sybil", 0.3, 0.2, 0.4),
+        number("agreement", 0.7, 0.5, 0.9, by="ndcg@10"),
+    ]
+    context = Context(
+        read_recipient("public"), purpose="A challenge. " * 12, conditions=("No joining with other data",)
+    )
+    decision = {"kind": "approved", "by": "Jane Roe", "role": "DPO", "until": "2999-01-01", "conditions": ["None"]}
+    return sheet(MANIFEST, found, context) | {"decision": decision}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("sheet")
+    bare = sheet(MANIFEST | {"guarantee": NOTHING}, None, Context(read_recipient("team"))) | {"decision": None}
+    made = {"full": full(), "bare": bare}
+    for name, document in made.items():
+        (folder / f"{name}.html").write_text(page(document), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in made}
+
+
+@pytest.mark.parametrize("name", ["full", "bare"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_everybody_can_read_it(browser: Any, files: dict[str, Path], name: str, scheme: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    seen = context.new_page()
+    requests: list[str] = []
+    seen.on("request", lambda asked: requests.append(asked.url))
+    seen.goto(files[name].as_uri())
+    assert requests == [files[name].as_uri()]
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    assert seen.evaluate(CONTRAST) == []
+    if not AXE.exists():
+        context.close()
+        pytest.skip("axe-core is not here: tests/install_axe.sh fetches it")
+    seen.evaluate(AXE.read_text(encoding="utf-8"))
+    found = seen.evaluate("axe.run().then(found => found.violations.map(v => [v.id, v.nodes[0].html]))")
+    context.close()
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["full", "bare"])
+def test_it_prints_on_two_or_three_pages(browser: Any, files: dict[str, Path], name: str) -> None:
+    context = browser.new_context()
+    seen = context.new_page()
+    seen.goto(files[name].as_uri())
+    printed = seen.pdf(prefer_css_page_size=True)
+    seen.emulate_media(media="print")
+    seen.set_viewport_size({"width": 690, "height": 1000})  # A4 between its margins
+    wide = seen.evaluate(
+        "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 691).length"
+    )
+    context.close()
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) in (2, 3)
+    assert wide == 0

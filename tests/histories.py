@@ -1,0 +1,219 @@
+"""Histories of the click advisor, replayed by the server's own code: what people do, and growth, withdrawal, expiry,
+limits, erasure, restarts, backups and years around it. Two that differ in one unit are compared in the theorem's norm,
+and what is shown with what is exact (docs/guarantees/advisor.md)."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from recveil.advisor import applying, backup, item_model, noisy_counters, schema, stocking, store, totals
+from recveil.advisor.limits import RateLimit
+from recveil.advisor.problems import Problem
+from recveil.advisor.store import DAY, open_store, reading
+from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Withdraw, Write
+from recveil.dp import continual
+from recveil.dp.noise import draw, gaussian
+from recveil.randomness import Source
+
+Step = tuple[Any, ...]  # its name, and what it is about
+BUDGET = noisy_counters.CounterBudget(looks=8)
+CLICKS = 6  # of a person in a day; the server's own limit is higher, and the same
+TICK = 15  # days between two looks at whether something is due
+SIGNS = ("likes", "dislikes")
+Cell = tuple[Any, ...]  # year (by its key), item, sign
+
+
+@dataclass
+class Look:
+    """What one look saw exactly, and what it showed."""
+
+    year: Any  # the row of the ledger as it was before
+    exact: dict[tuple[int, str], int]
+    shown: dict[tuple[int, str], int]  # of this year: without what closed years ended with
+    people: tuple[int, int]  # of this year: exact, shown
+
+
+@dataclass
+class World:
+    """A server without its sockets: the store, the ledger, a limit, a clock."""
+
+    folder: Path
+    patch: pytest.MonkeyPatch
+    at: int = 1_700_000_000
+    files: int = 0
+    looks: list[Look] = field(default_factory=list)
+    accepted: list[Step] = field(default_factory=list)
+    engine: Engine = field(init=False)
+    limit: RateLimit = field(init=False)
+
+    def __post_init__(self) -> None:
+        for module in (applying, backup, item_model, noisy_counters, stocking, store, totals):
+            self.patch.setattr(module, "now", lambda: self.at)
+        self.patch.setattr(time, "monotonic", lambda: float(self.at))
+        self.limit = RateLimit(CLICKS / DAY, CLICKS)
+        self.folder.mkdir(parents=True)
+        self.engine = open_store(self.database)
+        honest = noisy_counters._show
+
+        def show(db: Any, year: Any, *rest: Any) -> Any:
+            found = honest(db, year, *rest)
+            self.remember(db, year, *found)
+            return found
+
+        self.patch.setattr(noisy_counters, "_show", show)
+
+    @property
+    def database(self) -> str:
+        return str(self.folder / f"{self.files}.sqlite")
+
+    def remember(self, db: Any, year: Any, exact: list[dict[str, int]], count: int) -> None:
+        shown: dict[tuple[int, str], int] = {}
+        for row in db.execute(select(schema.profiles)).mappings():
+            shown |= {(row["item"], sign): row[sign] - row[f"closed_{sign}"] for sign in SIGNS}
+        seen = db.execute(select(schema.years.c.people).where(schema.years.c.id == year["id"])).scalar_one()
+        counters = {(row["i"], sign): row[sign[0]] for row in exact for sign in SIGNS}
+        self.looks.append(Look(dict(year), counters, shown, (count - year["began_with"], seen - year["closed_people"])))
+
+    def run(self, history: list[Step]) -> World:
+        for step in history:
+            if self.do(*step):
+                self.accepted.append(step)
+        self.engine.dispose()
+        return self
+
+    def do(self, name: str, *about: Any) -> bool:
+        """Whether it was accepted."""
+        match name:
+            case "days":
+                left = about[0]
+                while left > 0:
+                    self.at += min(TICK, left) * DAY
+                    left -= TICK
+                    noisy_counters.look(self.engine, BUDGET)
+                    applying.apply(self.engine, [Forget()])
+            case "restart":
+                self.engine.dispose()
+                self.engine = open_store(self.database)
+            case "backup":
+                self.engine.dispose()
+                copy, old = self.folder / f"{self.files}.backup", self.database
+                backup.backup(old, str(copy))
+                self.files += 1
+                backup.restore(str(copy), self.database)
+                self.engine = open_store(self.database)
+            case "click" if not self.within(about[0]):
+                return False
+            case _:
+                (answer,) = applying.apply(self.engine, [self.write(name, *about)])
+                return not isinstance(answer, Problem)
+        return True
+
+    def within(self, who: str) -> bool:
+        try:
+            self.limit.spend(who)
+        except Problem:
+            return False
+        return True
+
+    def write(self, name: str, *about: Any) -> Write:
+        if name == "stock":
+            return Stock(tuple((key, key) for key in about))
+        if name == "withdraw":
+            return Withdraw(about[0])
+        token = about[0].encode().ljust(32, b".")
+        if name == "click":
+            return Click(token, about[1], about[2], f"{self.at}{about}")
+        if name == "undo":
+            return Undo(token, about[1])
+        made: dict[str, Write] = {
+            "join": Join(token),
+            "visit": Visit(token),
+            "erase": Erase(token),
+            "choose": Choose(token, "smart"),
+        }
+        return made[name]
+
+    def series(self) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
+        """Exact counters by year, item and sign, and people by year: totals at the looks of the year."""
+        counters: dict[Cell, Any] = {}
+        people: dict[Cell, Any] = {}
+        for look in self.looks:
+            at, T = look.year["done"], look.year["looks"]
+            which = (look.year["id"], look.year["opened"])  # a copy goes on with another year
+            for cell, value in look.exact.items():
+                counters.setdefault((which, *cell), np.zeros(T, np.int64))[at:] = value
+            people.setdefault(which, np.zeros(T, np.int64))[at:] = look.people[0]
+        return counters, people
+
+
+def replay(history: list[Step], folder: Path) -> World:
+    with pytest.MonkeyPatch.context() as patch:
+        shutil.rmtree(folder, ignore_errors=True)
+        return World(folder, patch).run(history)
+
+
+def without(history: list[Step], unit: tuple[str, str]) -> list[Step]:
+    return [step for step in history if step[0] not in ("click", "undo") or step[1:3] != unit]
+
+
+def moved(r: Any, totals: Any) -> int:
+    """|R x|^2 of what comes in between looks, where these are the totals."""
+    x = np.diff(totals, prepend=0)
+    return int((np.convolve(r, x)[: len(x)] ** 2).sum())
+
+
+def check_neighbours(history: list[Step], unit: tuple[str, str], folder: Path) -> World:
+    """The theorem's sensitivity: nothing but the unit's own item moves, and that within the norm that noise is for."""
+    full = replay(history, folder / "with")
+    rest = without(full.accepted, unit)
+    less = replay(rest, folder / "without")
+    assert less.accepted == rest  # what was accepted beside the unit is accepted without it
+    assert [(look.year["id"], look.year["done"]) for look in full.looks] == [
+        (look.year["id"], look.year["done"]) for look in less.looks
+    ]  # looks follow the clock
+    r, norm = continual.weights(BUDGET.looks), continual.squared_norm(BUDGET.looks)
+    (mine, crowd), (yours, other_crowd) = full.series(), less.series()
+    assert mine.keys() == yours.keys() and crowd.keys() == other_crowd.keys()
+    spent = {cell: moved(r, mine[cell] - yours[cell]) for cell in mine}
+    engine = open_store(full.database)
+    with reading(engine) as db:
+        item = db.execute(select(schema.items.c.id).where(schema.items.c.key == unit[1])).scalar_one()
+    engine.dispose()
+    assert {cell[1] for cell, by in spent.items() if by} <= {item}
+    assert sum(spent.values()) <= BUDGET.changes * norm
+    assert sum(moved(r, crowd[year] - other_crowd[year]) for year in crowd) <= noisy_counters.PEOPLE_CHANGES * norm
+    return full
+
+
+def check_noise(world: World) -> None:
+    """Shown minus exact is L z for one z a counter: each entry drawn from its year's key, sign, item and look alone."""
+    r = continual.weights(BUDGET.looks)
+    place = np.subtract.outer(np.arange(BUDGET.looks), np.arange(BUDGET.looks))
+    R = np.where(place >= 0, r[np.maximum(place, 0)], 0.0)
+    L = np.tril(np.ones_like(R)) @ np.linalg.inv(R)
+    known: dict[Cell, Any] = {}
+
+    def z(key: bytes, name: str, cell: int, variance: int) -> Any:
+        if (key, name, cell) not in known:
+            source = Source(key, seeded=False).derive(name)
+            drawn = [draw(gaussian(variance), 1, source.derive("look", s + 1), cell)[0] for s in range(BUDGET.looks)]
+            known[key, name, cell] = L @ np.array(drawn)
+        return known[key, name, cell]
+
+    assert world.looks
+    for look in world.looks:
+        key, at = look.year["key"], look.year["done"]
+        assert look.shown.keys() == look.exact.keys()
+        for (item, sign), exact in look.exact.items():
+            noise = look.shown[item, sign] - exact
+            assert abs(noise - z(key, sign, item, look.year["variance"])[at]) <= 0.5 + 1e-6
+        exact, shown = look.people
+        assert abs(shown - exact - z(key, "people", 0, look.year["people_variance"])[at]) <= 0.5 + 1e-6

@@ -1,0 +1,125 @@
+"""What every mechanism of the catalogue must hold. A new one is tested by being listed."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+
+import numpy as np
+import polars as pl
+import pytest
+
+from recveil.data import Interactions, from_ids
+from recveil.errors import RecveilError
+from recveil.mechanism import Mechanism, Public
+from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.blur import Blur
+from recveil.mechanisms.spec import parse, text
+from recveil.releases import local
+from recveil.releases.release import release
+
+# Parameters without a default, or whose default is too large for the world below, need a value here.
+REQUIRED: dict[str, str] = {
+    "dp-post-tags": "epsilon=2",
+    "dp-ratings": "epsilon=100,delta=0.001,scale=1..5",
+    "dp-streams": "epsilon=30,delta=0.01",
+    "dp-tags": "epsilon=2,delta=1e-3",
+    "pritop": "topics=4,sweeps=20",
+    "shuffle-nnn": "k=10",
+    "tag-suppression": "topics=4,sweeps=20",
+}
+
+
+def mechanism(name: str) -> Mechanism:
+    """The mechanism with what it must be told; one that hides an attribute hides who has an odd number."""
+    made = parse(f"{name}:{REQUIRED[name]}" if name in REQUIRED else name)
+    return made.informed({f"person-{u:03d}": u % 2 == 1 for u in range(40)}) if isinstance(made, Blur) else made
+
+
+def world(tags: bool = False) -> Interactions:
+    rng = np.random.default_rng(3)
+    user, item = np.divmod(rng.permutation(40 * 30)[:500], 30)
+    return from_ids(
+        pl.Series([f"person-{u:03d}" for u in user]),
+        pl.Series(item),
+        rating=rng.integers(1, 6, 500),
+        time=rng.permutation(500),
+        tag=pl.Series([f"t{t}" for t in rng.integers(0, 12, 500)]) if tags else None,
+    )
+
+
+def fitting(name: str) -> Interactions:
+    return world(tags="tag" in MECHANISMS[name].needs)
+
+
+every = pytest.mark.parametrize("name", sorted(MECHANISMS))
+
+
+@every
+def test_same_seed_same_rows_in_any_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = fitting(name)
+    whole = release(data, mechanism(name), seed=11)
+    monkeypatch.setattr(local, "CHUNK_ROWS", 37)
+    pieces = release(data, mechanism(name), seed=11)
+    assert whole.data.equals(pieces.data)
+    assert dict(whole.notes) == dict(pieces.notes)
+
+
+@every
+def test_another_seed_other_rows(name: str) -> None:
+    data = fitting(name)
+    first, second = (release(data, mechanism(name), seed=s) for s in (1, 2))
+    assert not first.data.equals(second.data)
+
+
+@every
+def test_the_input_is_unchanged(name: str) -> None:
+    data = fitting(name)
+    before = data.frame()
+    release(data, mechanism(name), seed=1)
+    assert data.frame().equals(before)
+
+
+@every
+def test_only_items_of_the_catalogue_are_released(name: str) -> None:
+    data = fitting(name)
+    assert set(release(data, mechanism(name), seed=1).data.frame()["item"]) <= set(data.items)
+
+
+@every
+def test_no_original_user_is_released(name: str) -> None:
+    data = fitting(name)
+    made = release(data, mechanism(name))
+    assert not made.seeded
+    assert made.data.users.dtype == pl.Int64
+    assert not set(made.data.users.cast(pl.String)) & set(data.users)
+
+
+@every
+def test_the_promise_is_data_and_the_card_speaks(name: str) -> None:
+    data = fitting(name)
+    public = Public(data.kind, data.unit, data.items, data.tags, False)
+    promise = mechanism(name).guarantee(public)
+    assert promise.status != "experiment"
+    if promise.status == "proved":
+        assert promise.proof
+        assert release(data, mechanism(name), seed=1).guarantee.status == "experiment"
+    assert len(mechanism(name).card()) > 80
+
+
+@every
+def test_parameters_explain_themselves_and_are_checked(name: str) -> None:
+    assert parse(text(mechanism(name))) == mechanism(name)
+    for f in fields(MECHANISMS[name]):
+        assert f.metadata["about"]
+        if f.default is MISSING:
+            assert name in REQUIRED
+            with pytest.raises(RecveilError, match=f.name):
+                parse(name)
+
+
+@every
+def test_missing_columns_are_named(name: str) -> None:
+    bare = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 3]))
+    for column in MECHANISMS[name].needs:
+        with pytest.raises(RecveilError, match=column):
+            release(bare, mechanism(name))

@@ -1,0 +1,260 @@
+"""dp-streams with a public file of items: what people add, the guard, what is drawn, and what a neighbour moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import naive
+import numpy as np
+import polars as pl
+import promises
+import pytest
+from scipy import sparse
+
+from recveil.data import Interactions, from_ids
+from recveil.items import PublicItems
+from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
+from recveil.mechanism import Public
+from recveil.mechanisms.dp_streams import DpStreams, known
+from recveil.mechanisms.dp_streams.counting import UNIT
+from recveil.mechanisms.dp_streams.space import directions, popularity, smooth, spaces, structure, trusted
+from recveil.randomness import seeded
+from recveil.releases.release import publish
+
+N, KINDS = 120, 6
+
+
+def world(people: int = 1500, sessions: bool = False) -> Interactions:
+    """People who have items of one kind mostly; the kind of an item is its number's rest. The last items nobody has."""
+    rng = np.random.default_rng(3)
+    weight = 1 / np.sqrt(np.arange(1, N + 1 - 20))
+    user, item = [], []
+    for u in range(people):
+        near = np.where(np.arange(N - 20) % KINDS == rng.integers(KINDS), 12.0, 1.0) * weight
+        size = rng.integers(2, 9)
+        user += [u] * size
+        item += rng.choice(N - 20, size, replace=False, p=near / near.sum()).tolist()
+    session = pl.Series(rng.integers(0, 2, len(user))) if sessions else None
+    data = from_ids(pl.Series(user), pl.Series(item), time=np.arange(len(user)), session=session)
+    return data.over_items(pl.Series(np.arange(N))).canonical()
+
+
+def facts(mixed: bool = False, empty: bool = False) -> PublicItems:
+    kind = np.arange(N) % KINDS
+    kind = np.random.default_rng(1).permutation(kind) if mixed else np.zeros(N, dtype=int) if empty else kind
+    table = sparse.csr_array((np.ones(N, np.float32), (np.arange(N), kind)), shape=(N, KINDS))
+    return PublicItems(pl.Series(np.arange(N)), tuple(f"kind {k}" for k in range(KINDS)), table)
+
+
+def public_of(data: Interactions, given: PublicItems | None) -> Public:
+    return Public(
+        data.kind, data.unit, data.items, None, True, features=given, sessions=data.session is not None
+    )  # fmt: skip
+
+
+def mechanism(order: str = "none", epsilon: float = 8.0, **more: Any) -> DpStreams:
+    return DpStreams(epsilon=epsilon, delta=1e-5, order=order, **more)
+
+
+def baskets(rng: np.random.Generator) -> tuple[list[list[list[int]]], Any, Any, Any]:
+    people = [[rng.integers(0, 9, rng.integers(0, 6)).tolist() for _ in range(rng.integers(0, 4))] for _ in range(12)]
+    people.append([list(range(9))] * 30)
+    flat = [basket for hers in people for basket in hers]
+    starts = np.cumsum([0, *map(len, flat)]).astype(np.int64)
+    item = np.array([i for basket in flat for i in basket], dtype=np.int32)
+    return people, np.cumsum([0, *map(len, people)]).astype(np.int64), starts, item
+
+
+@pytest.mark.kernel
+def test_kernels_count_as_their_slow_twins() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((9, 4)).astype(np.float32)
+    vectors[3] = 0
+    slow = vectors.astype(float).tolist()
+    for _ in range(5):
+        people, who, starts, item = baskets(rng)
+        edges = np.array([1, 2, 4])
+        assert count_sizes(who, starts, item, 9, edges, 1000).tolist() == naive.sizes_of_people(people, [1, 2, 4], 1000)
+        made = count_products(who, starts, item, vectors, UNIT)
+        assert np.abs(made - naive.products_of_people(people, slow, UNIT)).max() <= 60  # roundings of so many baskets
+        loads = count_loadings(who, starts, item, vectors, UNIT).reshape(9, 4)
+        assert np.abs(loads - np.array(naive.loadings_of_people(people, slow, UNIT))).max() <= 60
+
+
+@pytest.mark.kernel
+def test_exchange_brings_pairs_nearer_and_keeps_excess_true() -> None:
+    rng = np.random.default_rng(2)
+    m, sizes = 12, np.full(40, 4)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    item = np.concatenate([rng.permutation(m)[:4] for _ in sizes]).astype(np.int32)
+    target = rng.random((m, m)).astype(np.float32)
+    target = (target + target.T) * 2
+    np.fill_diagonal(target, 0)
+    weight = (1 / (target + 1)).astype(np.float32)
+    np.fill_diagonal(weight, 0)
+
+    def excess() -> Any:
+        X = np.zeros((len(sizes), m))
+        X[np.repeat(np.arange(len(sizes)), sizes), item] = 1
+        found = (X.T @ X / np.sqrt(6) - target).astype(np.float32)
+        np.fill_diagonal(found, 0)
+        return found
+
+    errors = excess()
+    before = float((errors**2 * weight).sum())
+    assert exchange(starts, item, errors, weight, 3, 0.5) > 0
+    assert np.allclose(errors, excess(), atol=1e-3)
+    assert float((errors**2 * weight).sum()) < before
+    assert all(len(set(item[a:b])) == 4 for a, b in pairwise(starts))
+
+
+@pytest.mark.parametrize("sessions", [False, True])
+@pytest.mark.parametrize("used", [False, True])
+def test_nobody_moves_a_table_farther_than_the_noise_is_for(
+    used: bool, sessions: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "uses_space", lambda *_: used)
+    data, made = world(200, sessions), mechanism("transitions")
+    public = public_of(data, facts())
+    rounds = publish(data, made, public, seeded(1)).rounds
+    largest: dict[str, float] = {}
+    for person in (3, 17, 60):
+        less = data.take(data.user != person)
+        for number in range(3):
+            both = [made.count(rows, rounds[:number], public) for rows in (data, less)]
+            gap = {name: both[0][name] - both[1][name] for name in both[0]}
+            for pair in ("pairs", "pairs_alone"):
+                if pair in gap:
+                    gap[pair] = np.append(gap[pair], gap.pop(pair.replace("pairs", "lengths")))
+            for name, moved in gap.items():
+                largest[name] = max(largest.get(name, 0.0), float(np.linalg.norm(moved)) / UNIT)
+    assert max(largest.values()) <= 1
+    assert min(largest.values()) > 0.9, largest
+    assert set(largest) == {"items", "sizes", "space", "decoy", "transitions"} | (
+        {"pairs", "loadings"} if used else {"pairs_alone"}
+    ) | ({"sessions"} if sessions else set())
+
+
+@pytest.mark.parametrize("check", [promises.noise_in_every_cell, promises.contributions_are_bounded])
+@pytest.mark.parametrize("used", [False, True])
+def test_promises_hold_with_a_file_of_items(check: Any, used: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "uses_space", lambda *_: used)
+    monkeypatch.setattr(promises, "REPEATS", 60)
+    bare = promises.public_of
+    table = sparse.csr_array(np.eye(3, dtype=np.float32)[np.arange(promises.ITEMS) % 3])
+    given = PublicItems(pl.Series(range(promises.ITEMS)), ("a", "b", "c"), table)
+    monkeypatch.setattr(promises, "public_of", lambda data: replace(bare(data), features=given))
+    check(mechanism("transitions", 2.0), promises.little_world(False))
+
+
+def test_what_is_spent_is_what_was_asked_for() -> None:
+    public = public_of(world(50), facts())
+    for order in ("none", "transitions"):
+        made = mechanism(order, 2.0)
+        assert made.spent(public) <= 2.0 * (1 + 1e-9)
+        assert made.spent(public) > 1.99
+        assert all(sum(known.shares(n, order == "transitions", True).values()) == pytest.approx(1) for n in (99, 9999))
+
+
+def test_parts_add_up_and_the_same_seed_gives_the_same_rows() -> None:
+    data, made = world(), mechanism("transitions")
+    public = public_of(data, facts())
+    rounds = publish(data, made, public, seeded(1)).rounds
+    for number in range(3):
+        whole = made.count(data, rounds[:number], public)
+        parts = [made.count(data.take(part), rounds[:number], public) for part in (data.user < 90, data.user >= 90)]
+        assert all(np.array_equal(whole[name], (parts[0] + parts[1])[name]) for name in whole)
+    one, other = (made.draw(rounds, public, seeded(5)) for _ in range(2))
+    assert np.array_equal(one.rows.item, other.rows.item)
+    assert one.tables["pairs"].equals(other.tables["pairs"])
+
+
+def test_features_that_say_nothing_are_left_out() -> None:
+    data, made = world(), mechanism()
+    found = {}
+    for name, given in (("true", facts()), ("mixed", facts(mixed=True)), ("constant", facts(empty=True))):
+        public = public_of(data, given)
+        found[name] = [
+            known.uses_space(publish(data, made, public, seeded(seed)).rounds, made.laws(public)) for seed in range(3)
+        ]
+    assert found == {"true": [True] * 3, "mixed": [False] * 3, "constant": [False] * 3}
+
+
+def test_every_item_of_the_file_can_occur_and_kinds_are_kept() -> None:
+    data, made = world(), mechanism(k=4000)
+    public = public_of(data, facts())
+    rows = made.draw(publish(data, made, public, seeded(2)).rounds, public, seeded(3)).rows
+    assert len(np.unique(rows.item)) > N - 25
+    X = rows.matrix(binary=True)
+    G = (X.T @ X).toarray()
+    same = (np.arange(N)[:, None] % KINDS) == (np.arange(N) % KINDS)
+    np.fill_diagonal(G, 0)
+    real = data.matrix(binary=True)
+    R = (real.T @ real).toarray()
+    np.fill_diagonal(R, 0)
+    assert abs(G[same].sum() / G.sum() - R[same].sum() / R.sum()) < 0.1
+    alone = made.draw(publish(data, made, public_of(data, None), seeded(2)).rounds, public_of(data, None), seeded(3))
+    assert len(np.unique(alone.rows.item)) < len(np.unique(rows.item))
+
+
+def test_many_items_are_drawn_by_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recveil.mechanisms.dp_streams import loadings
+
+    monkeypatch.setattr(loadings, "WHOLE", 50)
+    monkeypatch.setattr(loadings, "NEAREST", 30)
+    data, made = world(), mechanism("transitions")
+    public = public_of(data, facts())
+    drawn = made.draw(publish(data, made, public, seeded(2)).rounds, public, seeded(3))
+    X = drawn.rows.matrix(binary=True)
+    G = (X.T @ X).toarray()
+    np.fill_diagonal(G, 0)
+    same = (np.arange(N)[:, None] % KINDS) == (np.arange(N) % KINDS)
+    assert G[same].sum() / G.sum() > 0.4
+    assert set(drawn.tables) == {"items", "pairs"}
+    assert drawn.tables["items"].height == N
+
+
+def test_few_people_are_served() -> None:
+    data, made = world(150), mechanism("none", 0.5)
+    public = public_of(data, facts())
+    rows = made.draw(publish(data, made, public, seeded(4)).rounds, public, seeded(5)).rows
+    assert rows.n_users >= 1 and len(rows)
+
+
+def test_popularity_follows_features_where_counts_are_noise() -> None:
+    rng = np.random.default_rng(6)
+    kind = np.arange(600) % 2
+    table = sparse.csr_array((np.ones(600), (np.arange(600), kind)), shape=(600, 2))
+    noisy = np.where(kind, 9.0, 1.0) + 4 * rng.standard_normal(600)
+    found = popularity(noisy, 4.0, table)
+    assert found.min() > 0
+    assert abs(found[kind == 1].mean() - 9) < 1.5 and abs(found[kind == 0].mean() - 1) < 1
+
+
+def test_smooth_classes_keep_the_number_of_people() -> None:
+    counts = np.array([0.0, 300, 500, 400, 200, 100, 50, 0, 0, 0])
+    found = smooth(counts + 30 * np.random.default_rng(0).standard_normal(10), 30.0)
+    assert abs(found.sum() - 1550) < 300
+    assert np.abs(found - counts).max() < 120
+    assert smooth(np.full(4, -5.0), 10.0).min() >= 0
+
+
+def test_the_guard_compares_with_the_decoy() -> None:
+    space, duel = spaces(facts().table.toarray().astype(float), np.linspace(50, 1, N))
+    assert duel.shape == (N, 2 * (space.shape[1] - 4))
+    active = np.flatnonzero((duel != 0).any(axis=0))
+    half = len(active) // 2
+    one, other = np.eye(duel.shape[1]) * 100, np.eye(duel.shape[1]) * 100
+    one[active[0], active[0]] = 600
+    other[active[0], active[0]] = other[active[half], active[half]] = 600
+    assert trusted(one, duel, 1000.0, 1.0)
+    assert not trusted(other, duel, 1000.0, 1.0), "the decoy shows as much"
+    assert not trusted(one, duel, 1000.0, 400.0), "noise could be all of it"
+    assert structure(one[np.ix_(active, active)], 1000.0, 1.0)[0] > 1
+
+
+def test_a_space_grows_with_people_above_the_noise() -> None:
+    sizes = [directions(n, 1.3, 40_000) for n in (100, 10_000, 100_000, 10_000_000)]
+    assert sizes == sorted(sizes) and sizes[0] == 12 and sizes[-1] == 64
