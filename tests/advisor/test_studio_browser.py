@@ -172,6 +172,33 @@ def test_a_strategy_advises_and_can_be_followed_without_asking(visit: Visit) -> 
     assert visit.clicks() == ["You like NicheTrade-off"]
 
 
+@pytest.mark.parametrize("times", [6, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_pre_click_made_while_results_arrive_keeps_its_dialog(visit: Visit, times: int) -> None:
+    """She types and presses at once: rows come, go and move a moment later, between press and release, or under the
+    open dialog."""
+    page, kept, late = visit.page, [], 0
+    asked = "() => [...document.querySelectorAll('#results click-advisor')].some(e => e.asks)"
+    heading = page.locator("#results").get_by_role("heading", name="Film 05", exact=True)
+    for turn in range(times):
+        page.locator("#query").fill("")
+        page.locator("#results > li").nth(11).wait_for()
+        button = heading.locator("xpath=../..").locator("click-advisor button.like")
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.locator("#query").evaluate("(e, words) => { e.value = words; e.dispatchEvent(new Event('input')); }", "crowd")
+        page.wait_for_timeout(37 * turn % 80)
+        page.mouse.down()
+        late += page.locator("#results > li").count() == 1  # the machine is busy: she pressed on what was there by then
+        page.wait_for_timeout(53 * turn % 200)
+        page.mouse.up()
+        page.wait_for_timeout(200)  # by now the results are there, and wait
+        kept.append(page.evaluate(asked) and page.locator("#results > li").count() == 12)
+        page.keyboard.press("Escape")
+        page.locator("#results > li").nth(1).wait_for(state="detached")
+    assert kept.count(True) == times - late > times / 2
+
+
 # --- several people, and a server that goes away ----------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ const HOME = new URL("../api/v1", import.meta.url).href;
 export class ClickAdvisor extends HTMLElement {
   static observedAttributes = ["item-title", "value"];
   #dialog = null;
+  #parts = []; // the two buttons or what she said, and the note
   #sign = 0; // of the pre-click while she is asked
   #meant = 0; // of the pre-click before any change
 
@@ -39,6 +40,11 @@ export class ClickAdvisor extends HTMLElement {
 
   get table() {
     return publicTable(this.getAttribute("api")?.replace(/\/$/, "") ?? HOME);
+  }
+
+  /** Whether her answer is awaited: whoever takes the element away now takes the question with it. */
+  get asks() {
+    return this.#dialog?.element.open ?? false;
   }
 
   get base() {
@@ -92,12 +98,15 @@ export class ClickAdvisor extends HTMLElement {
       button("quiet", () => this.#tell("advised-undo"), say("undo")),
     ];
     const shown = value ? said() : [offer(1), offer(-1)];
-    this.shadowRoot.replaceChildren(
+    const before = this.#parts;
+    this.#parts = [
       make("div", { class: "choice", role: "group", "aria-label": this.#title }, ...shown),
       make("p", { class: "note", role: "status" }, ...note),
-    );
+    ];
+    for (const part of before) part.remove(); // not the dialog, in which she may be asked
+    this.shadowRoot.prepend(...this.#parts);
     // After a click the focus rests on what she said, not on Undo: a second Enter must not take it back.
-    if (focused) this.shadowRoot.querySelector(".said, button").focus();
+    if (focused && !this.asks) this.shadowRoot.querySelector(".said, button").focus();
   }
 
   // --- the advice -----------------------------------------------------------------------------------------------

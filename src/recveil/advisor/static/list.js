@@ -3,22 +3,43 @@
 import { make } from "./dom.js";
 import { people, say } from "./words.js";
 
-/** A function that shows items in this element. */
+/**
+ * A function that shows items in this element. Rows neither come nor go nor move while a pointer is down on one of them
+ * (it would come up elsewhere, and the click be lost) or while one asks (its dialog would go with it): what is wanted
+ * meanwhile is shown afterwards.
+ */
 export function list(parent, state) {
   const rows = new Map();
-  return (items, profiles) => {
+  let [pressed, late] = [false, null];
+  const asks = () => [...rows.values()].some((row) => row.querySelector("click-advisor").asks);
+
+  function show(items, profiles) {
+    late = pressed || asks() ? [items, profiles] : null;
+    if (!late) arrange(items);
+    for (const [item, row] of rows) fill(row, item, state, profiles);
+  }
+
+  function arrange(items) {
+    const wanted = new Set(items);
     for (const [item, row] of rows) {
-      if (items.includes(item)) continue;
+      if (wanted.has(item)) continue;
       row.remove();
       rows.delete(item);
     }
     items.forEach((item, k) => {
       if (!rows.has(item)) rows.set(item, makeRow(item, state));
       const row = rows.get(item);
-      fill(row, item, state, profiles);
       if (parent.children[k] !== row) parent.insertBefore(row, parent.children[k] ?? null);
     });
-  };
+  }
+
+  const settle = () => late && show(...late);
+  parent.addEventListener("pointerdown", () => (pressed = true));
+  for (const type of ["pointerup", "pointercancel"]) {
+    document.addEventListener(type, () => pressed && setTimeout(() => ((pressed = false), settle()))); // the click is next
+  }
+  for (const type of ["advised-click", "advised-cancel"]) parent.addEventListener(type, settle);
+  return show;
 }
 
 function makeRow(item, state) {
