@@ -15,7 +15,7 @@ from attacked import people, published
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks.knowledge import learn
-from recveil.evaluation.attacks.linkage import exposure, linkage
+from recveil.evaluation.attacks.linkage import Facts, exposure, linkage, rarest_first
 from recveil.evaluation.attacks.truth import truth
 from recveil.kernels import linkage as kernel
 from recveil.measurement import Trial, trial
@@ -68,6 +68,37 @@ def test_kernels_equal_their_twins(rated: bool, tolerance: float) -> None:
             winners = [k for k, s in enumerate(scores) if math.isclose(s, max(scores), rel_tol=1e-12)]
             assert best[t, r] == len(winners) and top[t, r] == (target in winners) and chosen[t, r] in winners
             assert far[t, r] == pytest.approx(naive.eccentricity(scores), abs=1e-9)
+
+
+def test_the_rarest_first_leaves_the_same_candidates() -> None:
+    data = people(200, 0, items=60, size=8)
+    of, rng = records(data), np.random.default_rng(2)
+    index, everyone = postings(of), np.arange(200)
+    facts = Facts(*learn(data, of, everyone, 4, "random", rng), np.ones(4, dtype=bool))
+    facts.known[0, 2:], facts.ratings[0, 2:] = -1, np.nan
+    hers, luck = (np.arange(201), everyone), rng.random((200, 4))
+    plain = kernel.intersect(*index, *facts[:2], 0.0, *hers, luck)
+    sorted_ = rarest_first(facts, index)
+    again = kernel.intersect(*index, *sorted_[:2], 0.0, *hers, luck)
+    assert not np.array_equal(sorted_.known, facts.known)
+    for column in (0, 1):  # sizes and hits
+        assert np.array_equal(plain[column][1:, -1], again[column][1:, -1])
+        assert plain[column][0, 1] == again[column][0, 1]
+
+
+def test_the_riskiest_are_among_those_whose_items_are_rarest() -> None:
+    """On a third of the people, chosen by how rare their items are, stand those who are found most surely of all."""
+    rng = np.random.default_rng(5)
+    size = rng.integers(4, 12, 600)
+    item = np.exp(rng.random(size.sum()) * np.log(300)).astype(int)
+    data = from_ids(pl.Series(np.repeat(np.arange(600), size)), pl.Series(item))
+    subject = Trial(data, data, owner=np.arange(600, dtype=np.int32))
+    who, success = exposure(subject, np.random.default_rng(0), known=2, draws=60)
+    some, found = exposure(subject, np.random.default_rng(0), known=2, draws=60, most=200)
+    assert len(some) == 200 and set(some) <= set(who)
+    assert np.sort(found)[-10:] == pytest.approx(np.sort(success)[-10:], abs=0.1)
+    others = success[~np.isin(who, some)]
+    assert success[np.isin(who, some)].mean() > 1.5 * others.mean()
 
 
 @pytest.mark.data

@@ -81,11 +81,9 @@ def intersect(
     sizes = np.full((n, most), -1, dtype=np.int64)
     hits = np.zeros((n, most), dtype=np.int64)
     picks = np.full((n, most), -1, dtype=np.int64)
-    longest = 1
-    for item in range(len(starts) - 1):
-        longest = max(longest, starts[item + 1] - starts[item])
     for t in prange(n):
-        candidates = np.empty(longest, dtype=np.int32)
+        first = known[t, 0]
+        candidates = np.empty(starts[first + 1] - starts[first] if first >= 0 else 0, dtype=np.int32)
         left = 0
         for r in range(most):
             item = known[t, r]

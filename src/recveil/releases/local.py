@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -20,12 +18,14 @@ Tick = Callable[[int], None]  # told how many rows were just done
 
 def total(data: Interactions, count: Callable[[Interactions], Any], by: By, tick: Tick) -> Any:
     """The sum of `count` over all chunks; None where it counts nothing."""
-    counted = []
+    found, chunks = None, 0
     for chunk in data.chunks(by, CHUNK_ROWS):
-        counted.append(count(chunk))
+        some = count(chunk)
         tick(len(chunk))
-    counted = counted or [count(data)]  # no rows are zero counts
-    return None if counted[0] is None else reduce(add, counted)
+        chunks += 1
+        if some is not None:  # added as they come: two tables at a time, however many chunks
+            found = some if found is None else found + some
+    return found if chunks else count(data)  # no rows are zero counts
 
 
 def narrow(data: Interactions, column: str, codes: NDArray[Any]) -> tuple[Interactions, pl.Series]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +65,19 @@ class Postings(NamedTuple):
     ratings: NDArray[np.float64]
 
 
+_MADE: WeakKeyDictionary[Interactions, Records] = WeakKeyDictionary()  # many ask for those of the same data
+
+
 def records(data: Interactions) -> Records:
     """One record per user of the vocabulary; of repeated pairs the last in time counts."""
     if not len(data):
         raise RecveilError("there are no rows to measure")
+    if data not in _MADE:
+        _MADE[data] = _records(data)
+    return _MADE[data]
+
+
+def _records(data: Interactions) -> Records:
     rows, last = last_of_pairs(data)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows.user[last], minlength=rows.n_users))]).astype(np.int64)
     ratings = np.full(len(last), np.nan) if rows.rating is None else rows.rating[last]

@@ -53,6 +53,16 @@ def learn(
     return known, ratings
 
 
+def commonness(of: Records, holders: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of each person how common her items are: the mean of the logarithms of how many hold them.
+
+    As many records hold all of some items as the product of their shares tells, about. What nobody holds tells nothing.
+    """
+    rate = np.log(np.where(holders > 0, holders, max(int(holders.max(initial=1)), 1)))
+    sums = np.append(0.0, np.cumsum(rate[of.items]))
+    return np.asarray(np.diff(sums[of.starts]) / np.maximum(of.lengths, 1))
+
+
 def _positions(data: Interactions, of: Records) -> NDArray[np.int64]:
     """Of each item of each record, how many others of the record came before it (its last time counts)."""
     if data.time is None and data.kind in ("ratings", "tags"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
-from recveil.evaluation.attacks.knowledge import Choice, learn
+from recveil.evaluation.attacks.knowledge import Choice, commonness, learn
 from recveil.evaluation.attacks.outcomes import Attacker, LinkageOutcome, Side, per_person, strongest
 from recveil.evaluation.attacks.scorings import SCORINGS, Scoring
 from recveil.evaluation.attacks.truth import Truth, closest, truth
@@ -32,6 +32,8 @@ ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 STRONGEST = "strongest"
 KNOWN = (1, 2, 4, 8, 16)
 ECCENTRICITY = 1.5  # of Narayanan and Shmatikov: below it they name nobody
+TOUCHES = 1_000_000_000  # records that the attack on all targets may look at; of a larger release fewer are attacked
+FEWEST_TARGETS = 200
 _LUCKY = 10  # records drawn per person by one who saw nothing
 
 
@@ -60,15 +62,17 @@ def linkage(
     """The success of each attacker for each number of known items, and, if `theta` is given, the (Theta, omega) figure.
 
     ratings: whether the attacker knows the ratings too, within `tolerance` (default: both ways, if there are any), of
-    all items or of the `trusted` ones alone. Targets are drawn without repeats, and each is attacked `draws` times.
+    all items or of the `trusted` ones alone. Targets are drawn without repeats, and each is attacked `draws` times; a
+    release is large where that would look at more than TOUCHES records: then fewer people are attacked.
     control: for people who are not in the data, the share of whom the attacker claims to have found one record.
     """
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     levels = levels_of(known, train.lengths[whose.people])
+    index, crowd = postings(released), released.people
+    targets = min(targets, max(FEWEST_TARGETS, TOUCHES // touched(index, max(levels))))
     members = _members(trial.train, train, whose, targets, draws, rng)
     sides = [members, *_others(trial, released, targets, rng)]
-    index, crowd = postings(released), released.people
     scorings = {name: SCORINGS[name](released) for name in attackers if name in SCORINGS}
     found: list[Measurement] = []
     fought: dict[tuple[Attacker, bool], list[tuple[Side, LinkageOutcome]]] = {}
@@ -99,6 +103,12 @@ def linkage(
     return found
 
 
+def touched(index: Postings, known: int) -> int:
+    """About how many records hold one of so many items of a person, counted once for each."""
+    holders = np.diff(index.starts).astype(np.float64)
+    return int(known * (holders @ holders) / max(holders.sum(), 1.0)) + 1
+
+
 def exposure(
     trial: Trial,
     rng: np.random.Generator,
@@ -107,17 +117,33 @@ def exposure(
     ratings: bool = False,
     items: Choice = "random",
     draws: int = 20,
+    most: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The people (codes in trial.train) who have `known` items and a record in the release, and how surely
-    the intersection attacker finds each of them."""
+    the intersection attacker finds each of them. `most`: of more people, those whose items are rarest."""
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     levels_of([known], train.lengths[whose.people])
     eligible = whose.people[train.lengths[whose.people] >= known]
-    side = Side(trial.train, train, whose, np.tile(eligible, draws))
-    facts = _learn(side, [known], items, ways_of(ratings, trial)[0], None, trial, rng)
-    outcome = _attack("intersection", None, postings(released), released.people, side, facts, 0.0, rng)
-    return eligible, outcome.success[:, known - 1].reshape(draws, -1).mean(axis=0)
+    index = postings(released)
+    if most is not None and most < len(eligible):
+        eligible = np.sort(
+            eligible[np.argsort(commonness(train, np.diff(index.starts))[eligible], kind="stable")[:most]]
+        )
+    side, found = Side(trial.train, train, whose, eligible), np.zeros(len(eligible))
+    for _ in range(draws):
+        facts = _learn(side, [known], items, ways_of(ratings, trial)[0], None, trial, rng)
+        outcome = _attack("intersection", None, index, released.people, side, rarest_first(facts, index), 0.0, rng)
+        found += outcome.success[:, known - 1]
+    return eligible, found / draws
+
+
+def rarest_first(facts: Facts, index: Postings) -> Facts:
+    """The same facts in another order: where all of them are used, the rarest item leaves the fewest to compare."""
+    holders = np.append(np.diff(index.starts), np.iinfo(np.int64).max)  # unknown ones, -1, last
+    order = np.argsort(holders[facts.known], axis=1, kind="stable")
+    row = np.arange(len(order))[:, None]
+    return Facts(facts.known[row, order], facts.ratings[row, order], facts.asked)
 
 
 def _members(data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator) -> Side:
