@@ -215,7 +215,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a class to compare": (lambda: recveil.compare(FILMS, [recveil.Pseudonymise]), "is a class"),
     "a number as mechanism": (lambda: recveil.release(FILMS, 4), "a mechanism is a spec such as"),
     "an unknown spec": (lambda: recveil.compare(FILMS, ["masc"]), "did you mean mask"),
-    "a folder": (lambda: recveil.read(Path()), "is a folder, not a file"),
+    "a folder": (lambda: recveil.read(Path(__file__).parent), "unknown format 'py'"),
     "no bundle": (lambda: recveil.attack(FILMS, "nowhere"), "no such directory"),
     "an unknown attack": (lambda: recveil.attack(FILMS, "nowhere", only=["linkag"]), "did you mean linkage"),
     "a number as release": (lambda: recveil.measure(FILMS, 7), "data must be"),

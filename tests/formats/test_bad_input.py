@@ -182,7 +182,7 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
 def test_bad_places(tmp_path: Path) -> None:
     assert refusal(tmp_path / "absent.csv") == "absent.csv: No such file or directory"
     (tmp_path / "folder.csv").mkdir()
-    assert refusal(tmp_path / "folder.csv") == "folder.csv: a directory, not a file"
+    assert refusal(tmp_path / "folder.csv") == "folder.csv: a folder without any data in it"
     os.mkfifo(tmp_path / "pipe.csv")
     assert refusal(tmp_path / "pipe.csv") == "pipe.csv: not a regular file"
     with pytest.raises(RecveilError, match="null byte"):

@@ -173,6 +173,7 @@ STEPS_OF_THEIR_OWN = {
     "api.ratings": "the Python face of rating prediction",
     "formats.frames": "frames and matrices, beside files",
     "formats.item_file": "the public file of items",
+    "formats.reading": "from a file to Interactions",
     "formats.overview": "what a file was taken for",
     "formats.sniffing": "how a file of unknown making is written",
     "evaluation.tuning.bounds": "a tuner",

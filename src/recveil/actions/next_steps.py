@@ -6,19 +6,20 @@ from shlex import quote
 
 from recveil.data import Interactions
 from recveil.evaluation.advice import fitting
+from recveil.formats.parts import Location, quoted
 from recveil.mechanisms.spec import parse
 
 SCHEMA = "log.toml"
 MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
 
 
-def next_steps(source: str, data: Interactions, how: str = "", undeclared: bool = False) -> list[str]:
+def next_steps(source: Location, data: Interactions, how: str = "", undeclared: bool = False) -> list[str]:
     """assess, compare, release and verify, in the order in which an owner does them.
 
     `how`: the options by which the data are read. `undeclared`: a schema must be written before a release with a proof.
     """
-    first = [f"recveil inspect {quote(source)}{how} --schema {SCHEMA}"] if undeclared else []
-    given = quote(source) + (f" --schema {SCHEMA}" if undeclared else how)
+    first = [f"recveil inspect {quoted(source)}{how} --schema {SCHEMA}"] if undeclared else []
+    given = quoted(source) + (f" --schema {SCHEMA}" if undeclared else how)
     specs = starters(data)
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
     promised = next((spec for spec in specs if parse(spec).is_proved), specs[0])

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from recveil.data import Interactions
     from recveil.releases.progress import Progress
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, or sample:films, sample:sessions, sample:tags.")]
+Data = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA", help="A file, several, a folder of parts, a pattern; or sample:films."),
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
 ]
@@ -67,7 +70,7 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: str, schema: Any = None) -> Interactions:
+def read_data(data: Any, schema: Any = None) -> Interactions:
     """DATA as given on the command line, with all its rows."""
     from recveil.releases.inputs import Input
 

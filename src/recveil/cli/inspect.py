@@ -10,7 +10,7 @@ from recveil.cli.arguments import Columns, Data, ItemsFile, Json, Types, answer,
 
 
 def inspect(
-    data: Data,
+    files: Data,
     columns: Columns = None,
     types: Types = None,
     schema: Annotated[
@@ -37,10 +37,12 @@ def inspect(
     from recveil.evaluation.inspect import inspect as look
     from recveil.evaluation.item_overview import is_item_file, item_overview, overview_lines
     from recveil.formats.files import write_text
-    from recveil.formats.sources import KINDS, ending_of
+    from recveil.formats.parts import KINDS, ending_of, name_of, parts_of
     from recveil.report.verdict import signpost
 
-    if not columns and not schema and is_item_file(data):
+    data: Any = files[0] if len(files) == 1 else files
+    called = name_of(data)
+    if not columns and not schema and len(files) == 1 and is_item_file(data):
         about = item_overview(data)
         answer(about, overview_lines(about), as_json)
         return
@@ -56,11 +58,11 @@ def inspect(
     if schema and declared is not None:
         how = f" --schema {quote(schema)}"
         if force or not Path(schema).exists():
-            write_text(schema, declared.text(f"How recveil reads {Path(data).name}."))
-            say(f"{schema}: a schema, proposed after a look at {data}; read it, change it, keep it")
+            write_text(schema, declared.text(f"How recveil reads {Path(called).name}."))
+            say(f"{schema}: a schema, proposed after a look at {called}; read it, change it, keep it")
         else:
-            say(f"{schema} was there, and {data} is read by it; --force proposes another")
-    unknown = declared is not None and (declared.must_be_declared or ending_of(data) not in KINDS)
+            say(f"{schema} was there, and {called} is read by it; --force proposes another")
+    unknown = declared is not None and (declared.must_be_declared or ending_of(parts_of(data)[0]) not in KINDS)
     undeclared = schema is None and unknown
     found["next"] = next_steps(data, rows, how, undeclared)
     found["take"] = signpost(advise(rows))

@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.advice import scale_of
 from recveil.formats import count_duplicates, parse_columns, parse_types
 from recveil.formats.overview import lines_break, names_in, overview, proposal
+from recveil.formats.parts import Location, is_sample, name_of
 from recveil.formats.schema import Schema, read_schema
 from recveil.scales import fitting_scale, outside_scale, parse_scale
 from recveil.views.sessions import sessions
@@ -31,28 +32,28 @@ PROTECTS = {
 }
 
 
-def column_names(source: str) -> list[str]:
+def column_names(source: Location) -> list[str]:
     """The names of the columns of a file as they stand there, whether or not they say anything."""
-    return [] if source.startswith("sample:") else names_in(source)
+    return [] if is_sample(source) else names_in(source)
 
 
 def columns_of(
-    source: str, columns: Mapping[str, str] | str | None = None, schema: Schema | None = None
+    source: Location, columns: Mapping[str, str] | str | None = None, schema: Schema | None = None
 ) -> list[dict[str, Any]]:
     """The columns of a file with their roles and what looks like personal data; nothing of a generated sample."""
-    if source.startswith("sample:"):
+    if is_sample(source):
         return []
     mapping = parse_columns(columns) if isinstance(columns, str) and columns else columns or None
     return [c.record() for c in overview(source, mapping, schema)]
 
 
 def schema_of(
-    source: str, columns: str | None = None, types: str | None = None, file: str | None = None, force: bool = False
+    source: Location, columns: str | None = None, types: str | None = None, file: str | None = None, force: bool = False
 ) -> Schema | None:
     """The schema in `file`, or one to propose where there is no such file or another is wanted; a sample has none."""
-    if source.startswith("sample:"):
+    if is_sample(source):
         if file:
-            raise RecveilError(f"{source} has its columns already; leave --schema out")
+            raise RecveilError(f"{name_of(source)} has its columns already; leave --schema out")
         return None
     if file and Path(file).exists() and not force:
         if columns or types:
@@ -85,9 +86,9 @@ def with_scale(schema: Schema, rows: Interactions, scale: str | None = None) -> 
     return replace(schema, scale=chosen), [f"{many}: {ask}"]
 
 
-def warnings_of(source: str, schema: Schema | None = None) -> list[str]:
+def warnings_of(source: Location, schema: Schema | None = None) -> list[str]:
     """What a release with a proof would leave out in silence, though other commands read it."""
-    if source.startswith("sample:") or not lines_break(source, schema):
+    if is_sample(source) or not lines_break(source, schema):
         return []
     return [
         "quoted fields of several lines, or quotes out of place: a release with a proof reads line by line and leaves "

@@ -16,6 +16,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats.item_file import ITEM, public_items, read_item_file, typed
 from recveil.formats.overview import names_in
+from recveil.formats.parts import Location, is_sample
 from recveil.formats.roles import recognised
 from recveil.ids import places
 from recveil.items import PublicItems
@@ -27,9 +28,9 @@ FEWEST = 20  # items from which on it is no chance that two lists are the same
 GOES_WITH = 0.8  # a rank correlation with how often items occur
 
 
-def is_item_file(source: str) -> bool:
+def is_item_file(source: Location) -> bool:
     """Whether a file lists items, and no people: it has the column item, and none for a user or a session."""
-    if source.startswith("sample:"):
+    if is_sample(source):
         return False
     try:
         names = names_in(source)

@@ -17,10 +17,10 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Note, Raw, Types, interactions, select
 from recveil.formats.duplicates import Keep, deduplicate
-from recveil.formats.reading import check_lists
 from recveil.formats.roles import Roles, assign
 from recveil.formats.schema import Schema, check_alone
 from recveil.formats.sources import LIBRARIES, first_line, one_line
+from recveil.formats.tables import check_lists
 from recveil.ids import plain, ranked
 
 FRAME, MATRIX = "the frame", "the matrix"

@@ -31,9 +31,9 @@ def read_itemsets(source: DataFile, mapping: Mapping[str, Names] | None, broken:
             continue
         user, tab, items = line.rstrip("\r\n").partition("\t")
         if not tab and broken == "refuse":
-            raise RecveilError(f"{source.name}, line {n}: no tab between the user and the items")
+            raise RecveilError(f"{source.at(n)}: no tab between the user and the items")
         if not items.strip() and broken == "refuse":
-            raise RecveilError(f"{source.name}, line {n}: user {user[:40]!r} has an empty profile")
+            raise RecveilError(f"{source.at(n)}: user {user[:40]!r} has an empty profile")
         users.append(user.strip())
         profiles.append([item.strip() for item in items.split(",")])
         lines.append(n)
@@ -41,7 +41,7 @@ def read_itemsets(source: DataFile, mapping: Mapping[str, Names] | None, broken:
     frame = pl.DataFrame({"user": users, "item": profiles}, schema={"user": pl.String, "item": pl.List(pl.String)})
 
     def place(row: int) -> str:
-        return f"{source.name}, line {lines[bisect_right(starts, row) - 1]}"
+        return source.at(lines[bisect_right(starts, row) - 1])
 
     if not users and broken == "refuse":
         raise RecveilError(f"{source.name}: the file is empty")

@@ -38,7 +38,7 @@ def read_jsonl(source: DataFile, mapping: Mapping[str, Names] | None, broken: Br
     frame = select(parsed, list(header), roles)
 
     def place(row: int) -> str:
-        return f"{source.name}, line {next(islice(_objects(source), row, None))[0]}"
+        return source.at(next(islice(_objects(source), row, None))[0])
 
     frame = frame.with_columns(_plain_values(column) for column in frame)
     return Raw(frame, place, roles.unit, frozenset(IDS), lost)
@@ -55,7 +55,7 @@ def _first_keys(source: DataFile) -> dict[str, Any]:
     if text is None:
         raise RecveilError(f"{source.name}: the file is empty")
     if problem := _unlike_json(text):
-        raise RecveilError(f"{source.name}, line {line}: {problem}")
+        raise RecveilError(f"{source.at(line)}: {problem}")
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -83,7 +83,7 @@ def _parse(source: DataFile, kinds: Kinds, lenient: bool) -> tuple[pl.DataFrame,
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as fault:
         for line, text in _objects(source):
             if problem := _unlike_json(text):
-                raise RecveilError(f"{source.name}, line {line}: {problem}") from None
+                raise RecveilError(f"{source.at(line)}: {problem}") from None
         raise RecveilError(f"{source.name}: cannot be read: {first_line(fault)}") from None
 
 

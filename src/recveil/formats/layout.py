@@ -67,7 +67,7 @@ def recognise(source: DataFile, broken: Broken = "refuse", schema: Schema | None
             if len(fields) != len(MOVIELENS):
                 shape = "user, item, rating and timestamp"
                 wrong = f"{len(fields)} fields where {shape} belong: {show(fields[0])}"
-                raise RecveilError(f"{source.name}, line 1: {wrong}")
+                raise RecveilError(f"{source.at(1)}: {wrong}")
             return _headless(source, MOVIELENS, separator)
     return _headed(source, broken, schema.separator if schema else "")
 
@@ -94,10 +94,10 @@ def _headed(source: DataFile, broken: Broken, separator: str = "") -> tuple[Data
     try:
         names = next(fields for fields in reader if fields)
     except csv.Error as fault:
-        raise RecveilError(f"{source.name}, line {reader.line_num}: {first_line(fault)}") from None
+        raise RecveilError(f"{source.at(reader.line_num)}: {first_line(fault)}") from None
     if all(is_number(name) for name in names):
         header = "a first line such as user,item,rating,timestamp is needed"
-        raise RecveilError(f"{source.name}, line {reader.line_num}: numbers where column names belong; {header}")
+        raise RecveilError(f"{source.at(reader.line_num)}: numbers where column names belong; {header}")
     if source.kind == "inter":
         names = [name.rpartition(":")[0] or name for name in names]
     return source, replace(layout, names=tuple(name.strip() for name in names), skip=reader.line_num)

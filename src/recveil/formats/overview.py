@@ -10,23 +10,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from os import PathLike, fspath
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from recveil.errors import RecveilError
 from recveil.formats.checking import Types
 from recveil.formats.itemsets import ITSELF
+from recveil.formats.parts import Location
 from recveil.formats.roles import Names, Role, assign
 from recveil.formats.schema import Schema
 from recveil.formats.sniffing import Form, sniff
-from recveil.formats.sources import DataFile, find, first_line, one_line
+from recveil.formats.sources import TABLES, DataFile, find, one_line
+from recveil.formats.tables import look
 from recveil.formats.text import has_broken_lines, records
 
 SAMPLE = 1000  # rows
-NO_TEXT = ("parquet", "jsonl", "json", "itemsets", "lists")
+NO_TEXT = (*TABLES, "jsonl", "json", "itemsets", "lists")
 FEW = 3  # people who must have a key before a schema is proposed that has it
 MOST = 0.5  # of the values that must look alike
 
@@ -67,9 +64,7 @@ class Column:
         return asdict(self)
 
 
-def overview(
-    path: str | PathLike[str], columns: Mapping[str, Names] | None = None, schema: Schema | None = None
-) -> list[Column]:
+def overview(path: Location, columns: Mapping[str, Names] | None = None, schema: Schema | None = None) -> list[Column]:
     """The columns of a file in their order."""
     source = find(path, form=schema)
     with one_line(source.name):
@@ -83,11 +78,9 @@ def overview(
     ]
 
 
-def proposal(
-    path: str | PathLike[str], columns: Mapping[str, Names] | None = None, types: Types | None = None
-) -> Schema:
+def proposal(path: Location, columns: Mapping[str, Names] | None = None, types: Types | None = None) -> Schema:
     """The schema that a file seems to have, for its owner to confirm; a key that few people have is not in it."""
-    form = sniff(fspath(path))
+    form = sniff(path)
     source = find(path, form=form)
     with one_line(source.name):
         names, rows = _look(source, form)
@@ -116,16 +109,16 @@ def _several_people(rows: list[list[Any]], user: int, column: int) -> bool:
     return len(people[1]) >= min(FEW, len(people[0]))
 
 
-def lines_break(path: str | PathLike[str], schema: Schema | None = None) -> bool:
+def lines_break(path: Location, schema: Schema | None = None) -> bool:
     """Whether rows of a text file do not stand on lines of their own."""
     source = find(path, form=schema)
     with one_line(source.name):
         return source.kind not in NO_TEXT and has_broken_lines(source, schema)
 
 
-def names_in(path: str | PathLike[str]) -> list[str]:
+def names_in(path: Location) -> list[str]:
     """The names of a file's columns, whatever they are taken for."""
-    form = sniff(fspath(path))
+    form = sniff(path)
     source = find(path, form=form)
     with one_line(source.name):
         return _look(source, form)[0]
@@ -150,20 +143,12 @@ def _look(source: DataFile, schema: Schema | Form | None = None) -> tuple[list[s
     """The names of the columns, and the first rows."""
     if source.kind in ("itemsets", "lists"):
         return list(ITSELF.values()) if source.kind == "itemsets" else ["user", "items"], []
-    if source.kind in ("parquet", "jsonl", "json"):
-        return _parquet(source) if source.kind == "parquet" else _jsonl(source)
+    if source.kind in TABLES:
+        return look(source, SAMPLE)
+    if source.kind in ("jsonl", "json"):
+        return _jsonl(source)
     layout, rows = records(source, schema)
     return list(layout.names), list(islice(rows, SAMPLE))
-
-
-def _parquet(source: DataFile) -> tuple[list[str], list[list[Any]]]:
-    try:
-        with source.open() as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
-            batch = next(file.iter_batches(SAMPLE, use_threads=False), None)
-            names = list(file.schema_arrow.names)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
-        raise RecveilError(f"{source.name}: not a sound parquet file: {first_line(fault)}") from None
-    return names, [] if batch is None else [list(row.values()) for row in batch.to_pylist()]
 
 
 def _object(line: str) -> Any:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from recveil.errors import RecveilError
 from recveil.formats.layout import is_number
+from recveil.formats.parts import KINDS, Location, ending_of, parts_of
 from recveil.formats.roles import told_roles
-from recveil.formats.sources import KINDS, DataFile, ending_of, opened
+from recveil.formats.sources import DataFile, opened
 
 HEAD, PART, PARTS = 1 << 18, 1 << 14, 8  # bytes at the beginning, in each other part, and how many of those
 LINES = 500
@@ -37,13 +38,13 @@ class Form(NamedTuple):
     lists: bool = False
 
 
-def sniff(path: str) -> Form:
-    """The form of a file; one line where there is none to be seen."""
+def sniff(source: Location) -> Form:
+    """The form of a file, or of the first of several; one line where there is none to be seen."""
+    path = parts_of(source)[0]
     ending = ending_of(path)
     if KINDS.get(ending) in ENDINGS:
         return Form(KINDS[ending])
-    source = opened(path, KINDS.get(ending, "csv"))
-    parts = _parts(source)
+    parts = _parts(opened(path, KINDS.get(ending, "csv")))
     if parts[0].startswith(b"PAR1"):
         return Form("parquet")
     if parts[0].startswith(b"\x80") and parts[0][1:2] in b"\x02\x03\x04\x05":

@@ -19,34 +19,28 @@ import polars as pl
 import pyarrow as pa
 
 from recveil.errors import RecveilError, unknown
+from recveil.formats.parts import KINDS, PACKED, Location, ending_of, name_of, parts_of
 
-KINDS = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "json": "json",
-    "inter": "inter",
-    "itemsets": "itemsets",
-    "dat": "dat",
-    "data": "data",
-}
+TABLES = ("parquet",)  # of typed columns; all others are text
 FORMATS = (*KINDS, "lists")  # what a schema may say; of the last no ending tells
-HEADLESS = ("data", "itemsets", "jsonl")  # a file of nobody has nothing in it
-PACKED = {"gz": "gzip", "zst": "zstd"}
+HEADLESS = ("data", "itemsets", "jsonl", "json", "lists")  # a file of nobody has nothing in it
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """`name` is the path as the caller wrote it; `content` is set where the file had to be unpacked."""
+    """`name` is the path as the caller wrote it; `content` is set where the file had to be unpacked.
+
+    `parts`: of what lies in several files, which one content then holds; `headed`: each begins with the same header,
+    which stands there once.
+    """
 
     name: str
     path: Path
     kind: str
     content: bytes | None = None
+    parts: tuple[DataFile, ...] = ()
+    headed: bool = False
 
     def open(self) -> BinaryIO:
         return self.path.open("rb") if self.content is None else BytesIO(self.content)
@@ -55,6 +49,14 @@ class DataFile:
         with self.open() as file:
             return file.read()
 
+    def first_line(self) -> bytes:
+        with self.open() as file:
+            return file.readline()
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.content is None else len(self.content)
+
     def lines(self, lenient: bool = False) -> Iterator[str]:
         """Its text, line by line; `lenient`: U+FFFD stands for what is no UTF-8."""
         with self.open() as file:
@@ -62,15 +64,56 @@ class DataFile:
                 try:
                     yield line.decode("utf-8", "replace" if lenient else "strict")
                 except UnicodeDecodeError:
-                    raise RecveilError(f"{self.name}, line {n}: not UTF-8 text") from None
+                    raise RecveilError(f"{self.at(n)}: not UTF-8 text") from None
+
+    def at(self, line: int) -> str:
+        """Where a line stands, in the words of its owner."""
+        for n, part in enumerate(self.parts):
+            more = int(self.headed and n > 0)
+            with part.open() as file:
+                here = sum(1 for _ in file) - more
+            if line <= here:
+                return f"{part.name}, line {line + more}"
+            line -= here
+        return f"{self.name}, line {line}"
 
 
-def find(path: str | os.PathLike[str], empty: bool = False, form: Any = None) -> DataFile:
-    """The file at `path`, unpacked if it is .gz or .zst, of the kind that its ending tells; `empty` if it may be so.
+def find(path: Location, empty: bool = False, form: Any = None) -> DataFile:
+    """What lies at `path`, unpacked if it is .gz or .zst, of the kind that its ending tells; `empty` if it may be so.
 
     `form`: what is declared of its format, encoding and line ends. A byte order mark is no part of what it says.
     """
-    source = opened(path, form.format if form else "", empty)
+    parts = parts_of(path)
+    if len(parts) == 1:
+        return _found(parts[0], empty, form)
+    files = tuple(_found(part, empty, form, several=True) for part in parts)
+    if len(kinds := sorted({file.kind for file in files})) > 1:
+        raise RecveilError(f"{name_of(path)}: parts of different formats, {' and '.join(kinds)}")
+    if files[0].kind in TABLES:
+        return DataFile(name_of(path), files[0].path, files[0].kind, parts=files)
+    return _joined(name_of(path), tuple(file for file in files if file.size) or files[:1], form)
+
+
+def _joined(name: str, files: tuple[DataFile, ...], form: Any) -> DataFile:
+    """Parts of text as one text, a header once; what `lines` and `at` say of it speaks of the parts."""
+    heads = [file.first_line() for file in files]
+    kind = files[0].kind
+    headed = kind not in HEADLESS and (form.header if form else kind != "dat" or len(set(heads)) == 1)
+    content = BytesIO()
+    for n, (file, head) in enumerate(zip(files, heads, strict=True)):
+        if headed and head.strip() != heads[0].strip():
+            other = f"{file.name} has other columns than {files[0].name}"
+            raise RecveilError(f"{other}; parts of a log have the same: name a file, or a pattern such as 'part-*.csv'")
+        with file.open() as part:
+            part.seek(len(head) if headed and n else 0)
+            text = part.read()
+        content.write(text)
+        content.write(b"" if text.endswith(b"\n") or not text else b"\n")
+    return DataFile(name, files[0].path, kind, content.getvalue(), files, headed)
+
+
+def _found(path: str, empty: bool, form: Any, several: bool = False) -> DataFile:
+    source = opened(path, form.format if form else "", empty, several)
     with one_line(source.name):
         if form is not None and (form.encoding or form.line_ends):
             source = replace(source, content=_in_utf8(source, form))
@@ -98,14 +141,14 @@ def _array(source: DataFile) -> DataFile:
     return replace(source, content=b"\n".join(json.dumps(one, ensure_ascii=False).encode() for one in found))
 
 
-def opened(path: str | os.PathLike[str], kind: str = "", empty: bool = False) -> DataFile:
-    """The file at `path` as it is, unpacked; of the given kind, or that which its ending tells."""
-    name = os.fspath(path)
+def opened(name: str, kind: str = "", empty: bool = False, several: bool = False) -> DataFile:
+    """The file of this name as it is, unpacked; of the given kind, or that which its ending tells.
+
+    `several`: it is one of several parts, and nothing may stand in it.
+    """
     with one_line(name):
         place = Path(name)
         mode = place.stat()
-        if stat.S_ISDIR(mode.st_mode):
-            raise RecveilError(f"{name}: a directory, not a file")
         if not stat.S_ISREG(mode.st_mode):
             raise RecveilError(f"{name}: not a regular file")
         ending = ending_of(name)
@@ -115,7 +158,7 @@ def opened(path: str | os.PathLike[str], kind: str = "", empty: bool = False) ->
             raise RecveilError(f"{name}: {unknown('format', ending.strip(), KINDS)}; {hint}")
         kind = KINDS.get(kind or ending, kind)
         may_be_empty = empty and kind in HEADLESS
-        if mode.st_size == 0 and not may_be_empty:
+        if mode.st_size == 0 and not may_be_empty and not several:
             raise RecveilError(f"{name}: the file is empty")
         source = DataFile(name, place.absolute(), kind)
         with source.open() as file:
@@ -123,15 +166,8 @@ def opened(path: str | os.PathLike[str], kind: str = "", empty: bool = False) ->
         looks = {} if may_be_empty else MAGIC  # there the first line is somebody's, and may look like anything
         packing = packing or next((how for magic, how in looks.items() if head.startswith(magic)), None)
         if packing:
-            source = DataFile(name, source.path, kind, _unpacked(source, packing, may_be_empty))
+            source = DataFile(name, source.path, kind, _unpacked(source, packing, may_be_empty or several))
         return source
-
-
-def ending_of(name: str) -> str:
-    """What a name ends in, without the packing; a name without any dot ends in itself, which is no format."""
-    parts = Path(name).name.lower().split(".")
-    parts = parts[:-1] if parts[-1] in PACKED else parts
-    return parts[-1] if len(parts) > 1 else f" {parts[0]}" if parts else ""
 
 
 def _unmarked(source: DataFile) -> DataFile:

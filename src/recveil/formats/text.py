@@ -40,7 +40,7 @@ def read_text(source: DataFile, mapping: Mapping[str, Names] | None, broken: Bro
 
     def place(row: int) -> str:
         try:
-            return f"{source.name}, line {next(islice(_records(source, layout), row, None))[0]}"
+            return source.at(next(islice(_records(source, layout), row, None))[0])
         except (csv.Error, RecveilError, StopIteration):
             return f"{source.name}, row {row + 1}"
 
@@ -185,7 +185,7 @@ def _blame(source: DataFile, layout: Layout, fault: Exception) -> RecveilError:
         for line, fields in _records(source, layout):
             if len(fields) > len(layout.names):
                 counts = f"{len(fields)} fields where {len(layout.names)} belong"
-                return RecveilError(f"{source.name}, line {line}: {counts}")
+                return RecveilError(f"{source.at(line)}: {counts}")
     except csv.Error as wrong:
         return RecveilError(f"{source.name}, after line {line}: {first_line(wrong)}")
     except RecveilError as wrong:

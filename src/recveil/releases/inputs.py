@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats import deduplicate, from_csr, from_frame, parse_columns, parse_types, read
 from recveil.formats.checking import Broken, Note, Types
+from recveil.formats.parts import name_of
 from recveil.formats.schema import BY_FILE, BY_OPTIONS, Schema, as_schema
 from recveil.mechanism import Mechanism
 from recveil.releases.progress import SILENT, WARNING, Progress
@@ -35,12 +36,22 @@ class Input:
     broken: Broken = "refuse"
     schema: Schema | str | PathLike[str] | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.source, list | tuple) and len(self.source) == 1:
+            object.__setattr__(self, "source", self.source[0])
+
     @property
     def name(self) -> str:
-        """What a report calls it; never a folder."""
+        """What a report calls it; never the folder in which it lies."""
         if self.is_sample:
             return str(self.source)
-        return Path(self.source).name if isinstance(self.source, str | PathLike) else "data"
+        return Path(name_of(self.source)).name if self.is_place else "data"
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it lies in files: a path, a pattern, or several of them."""
+        several = self.source if isinstance(self.source, list | tuple) else [self.source]
+        return bool(several) and all(isinstance(one, str | PathLike) for one in several)
 
     @property
     def is_sample(self) -> bool:
@@ -97,15 +108,12 @@ class Input:
             if columns:
                 raise RecveilError("these data have their columns already; leave columns out")
             return source
-        if isinstance(source, str | PathLike):
-            text = fspath(source)
-            if text.startswith(SAMPLE):
-                from recveil.samples import sample
+        if self.is_sample:
+            from recveil.samples import sample
 
-                return sample(text.removeprefix(SAMPLE))
-            if Path(text).is_dir():
-                raise RecveilError(f"{text} is a folder, not a file; name a file in it (recveil.load opens a bundle)")
-            return read(text, **how)
+            return sample(source.removeprefix(SAMPLE))
+        if self.is_place:
+            return read(source, **how)
         if hasattr(source, "tocsr"):
             return from_csr(source, duplicates="all", broken=self.broken, note=note)
         if hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect"):

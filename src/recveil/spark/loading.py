@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recveil.errors import RecveilError
 from recveil.formats.checking import Broken
 from recveil.formats.json_lines import declared_keys
+from recveil.formats.parts import KINDS
 from recveil.formats.roles import Names
 from recveil.formats.schema import Schema, undeclared
-from recveil.formats.sources import KINDS
 from recveil.spark.chunks import Batches, arrow, spark_schema
 from recveil.spark.lake import literal
 
