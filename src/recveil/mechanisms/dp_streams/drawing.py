@@ -109,7 +109,7 @@ def draw_streams(
     if tables.known is None:
         item = draw_baskets(pairs, starts, source, sweeps)
     else:
-        lots = (cumulated(pairs.strength[None])[0], cumulatedrows_of(pairs))
+        lots = (cumulated(pairs.strength[None])[0], cumulated_rows(pairs))
         shape = (pairs.table, pairs.weight, pairs.strength, pairs.tastes)
         item = draw_crowd(*shape, starts, tables.known.paired, lots, source)
     user = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -162,7 +162,7 @@ def draw_lengths(tables: StreamTables, k: int | None, rng: np.random.Generator) 
 
 def draw_baskets(pairs: Pairs, starts: Ints, source: Source, sweeps: int) -> NDArray[np.int32]:
     """Sets of items whose weighted pair counts come near those expected, scaled to as many baskets."""
-    rows, first = cumulatedrows_of(pairs), cumulated(pairs.strength[None])[0]
+    rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
     item: NDArray[np.int32] = kernels.baskets.walk(source.derive("walk").key(), starts, first, rows, pairs.table)
     sizes = np.diff(starts)
     weight = 1 / np.sqrt(np.maximum(sizes * (sizes - 1) / 2, 1))
@@ -243,7 +243,7 @@ def rows_of(table: kernels.baskets.PairTable) -> Ints:
     return np.repeat(np.arange(len(table.indptr) - 1, dtype=np.int64), np.diff(table.indptr))
 
 
-def cumulatedrows_of(pairs: Pairs) -> NDArray[np.uint32]:
+def cumulated_rows(pairs: Pairs) -> NDArray[np.uint32]:
     """The rows of a table summed up, flat; they end at the share of the whole row that the table holds."""
     if not len(pairs.table.indices):
         return cumulated(pairs.square).ravel()
