@@ -20,7 +20,7 @@ desk: install
 # The click advisor on a generated catalogue.
 serve: install
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[serve]'
-	$(RECVEIL) serve sample:films
+	$(RECVEIL) advisor serve sample:films
 
 # make test ROOM=dp: the tests of one room; a room may have none on Spark, or of kernels.
 ROOM :=
@@ -58,7 +58,7 @@ mutants: install-dev
 	PYTHONPATH=tests $(BIN)/python tests/mutate.py --number 200 --seed 20261118 --report .mutants.json
 
 # Speed and memory, as ratios in one run. The other scripts there measure what is learned; each says how to call it.
-SPEED := attacks clicks compare dp_streams dp_tags foundation judge mask mbrw metrics noise reading referees shuffle_nnn spark studio tags
+SPEED := attacks clicks compare dp_streams dp_tags foundation judge mask mbrw metrics noise reading referees shuffle_nnn spark advisor tags
 bench: install-dev
 	for name in $(SPEED); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 

@@ -15,7 +15,7 @@ from places import needed
 from recveil.data import Interactions, from_ids
 from recveil.dp.noise import draw, gaussian
 from recveil.kernels.baskets import swap_items, walk
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import UNIT, DpStreams
 from recveil.mechanisms.dp_streams.drawing import (
     SOFTNESS,
@@ -40,7 +40,7 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 
 
 def parts(data: Interactions, mechanism: DpStreams) -> tuple[Any, ...]:
-    public = Public(data.kind, data.unit, data.items, None, True)
+    public = PublicInfo(data.kind, data.unit, data.items, None, True)
     timed("release, whole", lambda: release(data, mechanism, catalogue=Catalogue(data.items, is_public=True)))
     published = timed("of it count and noise", lambda: publish(data, mechanism, public, entropy()))
     tables = mechanism.tables(published.rounds, public)

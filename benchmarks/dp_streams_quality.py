@@ -37,7 +37,7 @@ from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.evaluation.recommenders.ranker import Model
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import Trial
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.drawing import draw_streams
 from recveil.mechanisms.dp_streams.lists import similarity
@@ -111,7 +111,7 @@ def next_item(data: Interactions, test: Interactions) -> float:
 
 def made_from(train: Interactions, mechanism: DpStreams, seed: int, **how: Any) -> tuple[Interactions, Any]:
     """A release over the public catalogue, seeded, and its tables."""
-    public = Public(train.kind, train.unit, train.items, None, True)
+    public = PublicInfo(train.kind, train.unit, train.items, None, True)
     tables = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds, public)
     k = None if mechanism.k == "auto" else int(mechanism.k)
     return draw_streams(tables, public, k, seeded(seed).derive("draw"), **how), tables

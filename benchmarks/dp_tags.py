@@ -22,7 +22,7 @@ from recveil.evaluation.assess import contributions
 from recveil.evaluation.metrics.tags import judge
 from recveil.evaluation.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
 from recveil.intervals import bootstrap_mean
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.randomness import entropy, seeded
 from recveil.releases.release import draw, publish, release
@@ -47,7 +47,7 @@ def speed(data: Interactions) -> None:
     import opendp.prelude as dp
 
     mechanism = DpTags(epsilon=4.0, tags="observed")
-    public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags",))
+    public = PublicInfo(data.kind, data.unit, data.items, data.tags, True, ("tags",))
     release(data.take(slice(0, 2000)), mechanism)  # kernels are compiled
     published = timed("tables with exact noise", lambda: publish(data, mechanism, public, entropy()))
     cells = published.rounds[1]["item_tag"].size
@@ -84,7 +84,7 @@ def utility(data: Interactions, seeds: int) -> None:
             mechanism = DpTags(epsilon=epsilon, **more)  # type: ignore[arg-type]
             values = []
             for seed in range(seeds):
-                public = Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
+                public = PublicInfo(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users)
                 found = mechanism.tables(publish(train, mechanism, public, seeded(seed)).rounds, public)
                 known = exact.user if found.user_tag is None else found.user_tag
                 values.append(judge(Mixture().fit(TripleTables(found.item_tag, known, found.tag)), test)[:, 9])

@@ -23,7 +23,7 @@ from scipy import sparse, stats
 from recveil.data import Interactions, from_ids
 from recveil.formats.item_file import public_items, read_item_file
 from recveil.items import PublicItems
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.space import conjugate
 from recveil.randomness import seeded
@@ -74,7 +74,7 @@ def halves(data: Interactions, people: Any, rng: np.random.Generator) -> tuple[A
 def released(train: Interactions, facts: PublicItems | None, epsilon: float, seed: int) -> tuple[Any, str]:
     """Rows of a release with the file or without, and whether its space was used."""
     made = DpStreams(epsilon=epsilon, delta=DELTA, order="none")
-    public = Public(train.kind, train.unit, train.items, None, True, features=facts)
+    public = PublicInfo(train.kind, train.unit, train.items, None, True, features=facts)
     start = time.process_time()
     rounds = publish(train, made, public, seeded(seed)).rounds
     rows = made.draw(rounds, public, seeded(seed).derive("draw")).rows

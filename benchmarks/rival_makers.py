@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.spec import parse
 from recveil.randomness import seeded
@@ -50,7 +50,7 @@ def others(name: str, epsilons: Sequence[float], delta: float) -> dict[str, Make
 def private(rows: Interactions, epsilon: float, delta: float, seed: int) -> Interactions:
     """dp-streams with the public catalogue, as many streams as there are people."""
     mechanism = DpStreams(epsilon=epsilon, delta=delta, k=rows.n_users)
-    public = Public(rows.kind, rows.unit, rows.items, None, True)
+    public = PublicInfo(rows.kind, rows.unit, rows.items, None, True)
     rounds = publish(rows, mechanism, public, seeded(seed)).rounds
     return mechanism.draw(rounds, public, seeded(seed).derive("draw")).rows
 

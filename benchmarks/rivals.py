@@ -38,7 +38,7 @@ from recveil.data import Interactions, from_ids
 from recveil.evaluation.attacks.membership import membership
 from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.measurement import Trial
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.randomness import seeded
@@ -109,7 +109,7 @@ def export(folder: Path, names: Sequence[str]) -> None:
 def budgeted(rows: Interactions, epsilon: float, given: Sequence[Any]) -> tuple[Any, list[Any]]:
     """The items that dp-streams would keep, and recipes with the noise that the rest of the budget asks for."""
     mechanism = DpStreams(epsilon=epsilon, delta=DELTA)
-    public = Public(rows.kind, rows.unit, rows.items, None, True)
+    public = PublicInfo(rows.kind, rows.unit, rows.items, None, True)
     kept = mechanism.kept(first_round(rows, mechanism, public), public)
     selection = float(np.sqrt(mechanism.variances(public)[0])) / UNIT
     budget = {"epsilon": epsilon, "delta": DELTA, "selection": selection, "people": rows.n_users}
@@ -117,7 +117,7 @@ def budgeted(rows: Interactions, epsilon: float, given: Sequence[Any]) -> tuple[
     return kept, [{**r, **budget, "noise": noise} for r, noise in zip(given, noises, strict=True)]
 
 
-def first_round(rows: Interactions, mechanism: DpStreams, public: Public) -> tuple[Any, ...]:
+def first_round(rows: Interactions, mechanism: DpStreams, public: PublicInfo) -> tuple[Any, ...]:
     counts = mechanism.count(rows.ordered(), (), public)
     return (mechanism.publish(counts, (), public, seeded(1)),)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions, from_ids
 from recveil.evaluation.shadows import Halves, of_halves
-from recveil.measurement import Also, Shadows, Trial, owners, trial
+from recveil.measurement import SecondRelease, Shadows, Trial, owners, trial
 
 
 def people(
@@ -54,7 +54,7 @@ def same(n: int = 150, seed: int = 0) -> Trial:
     return replace(
         trial(train, released, holdout=held, id_map=id_map),
         shadows=(shadowed(train, seed),),
-        also=Also(again, owners(train, again, other_map)),
+        also=SecondRelease(again, owners(train, again, other_map)),
         attributes={"even": (even(train), even(held))},
     )
 
@@ -81,6 +81,6 @@ def unrelated(n: int = 100, seed: int = 0) -> Trial:
     return replace(
         subject,
         shadows=(of_halves(train, other, Halves(8, seed=seed)),),
-        also=Also(again.over_items(subject.train.items), owners(train, again, other_map)),
+        also=SecondRelease(again.over_items(subject.train.items), owners(train, again, other_map)),
         attributes={"coin": (coins[0], coins[1])},
     )

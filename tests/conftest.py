@@ -1,4 +1,4 @@
-"""What several test files share: where the real data are, how to run the command line, a studio and its databases."""
+"""What several test files share: where the real data are, how to run the command line, an advisor and its databases."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def recveil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     return run
 
 
-# --- the studio, on SQLite and on a real PostgreSQL server -----------------------------------------------------
+# --- the advisor, on SQLite and on a real PostgreSQL server -----------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -76,14 +76,14 @@ def postgresql() -> Iterator[Any]:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database: of both kinds, one after the other."""
     if request.param == "sqlite":
-        return str(tmp_path / "studio.sqlite")
+        return str(tmp_path / "advisor.sqlite")
     url: str = request.getfixturevalue("postgresql").database()
     return url
 
 
 @pytest.fixture
-def studio(database: str) -> Iterator[Any]:
-    """A studio with a few items, which publishes when it is told to; every count is shown."""
+def service(database: str) -> Iterator[Any]:
+    """An advisor with a few items, which publishes when it is told to; every count is shown."""
     from serving import opened
 
     with opened(database) as made:
@@ -91,9 +91,9 @@ def studio(database: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def server(studio: Any) -> Iterator[Any]:
-    """A client of the studio's server."""
+def server(service: Any) -> Iterator[Any]:
+    """A client of the advisor's server."""
     from serving import client_of
 
-    with client_of(studio) as client:
+    with client_of(service) as client:
         yield client

@@ -25,7 +25,7 @@ from test_contracts import mechanism
 import recveil
 from recveil.api.owners_screen import DataWarning
 from recveil.errors import RecveilError
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse, text
 from recveil.randomness import Source
@@ -134,7 +134,7 @@ def files(*names: str) -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in found if p.is_file()}
 
 
-def facts(public: Public) -> list[str]:
+def facts(public: PublicInfo) -> list[str]:
     """All that is public, so that two of them can be compared."""
     values = [getattr(public, f.name) for f in fields(public)]
     return [str((v.dtype, v.to_list())) if isinstance(v, pl.Series) else str(v) for v in values]
@@ -276,7 +276,7 @@ def through_the_desk(house: House, made: Mechanism, rows: list[Row], form: str) 
     from recveil.desk.project import bundles
     from recveil.desk.project.choices import Choices
     from recveil.desk.project.folder import open_project
-    from recveil.desk.project.jobs import Desk
+    from recveil.desk.project.jobs import JobStore
     from recveil.desk.project.plan import jobs_of
     from recveil.desk.project.stages import perform
     from recveil.releases.progress import SILENT
@@ -291,7 +291,7 @@ def through_the_desk(house: House, made: Mechanism, rows: list[Row], form: str) 
         "candidates": {"chosen": text(made)},
         "release": {"catalogue": str(house.lists), "catalogue_is_public": True, "ledger": ""},
     })  # fmt: skip
-    desk = Desk(project)
+    desk = JobStore(project)
 
     def call() -> Any:
         problem = perform(project, jobs_of(desk, choices, "overview")[0], SILENT)["problem"]

@@ -101,7 +101,7 @@ def invented(mechanisms: int = 6, lift: bool = True) -> Report:
             Advice("pseudonymise", True, "A baseline only: new ids do not hide anyone whose items are partly known."),
             Advice("dp-tags", False, "It needs a tag column, and the data have none."),
         ),
-        left_out=("reconstruction of mbrw: it draws new people, so there is no masked value to recover",),
+        skipped=("reconstruction of mbrw: it draws new people, so there is no masked value to recover",),
         meta={"version": "0.1.0", "held_out": 100, "trained": 900, "splits": 1, "seeded": True},
         words=Words("film", "viewer"),
         attackers=attackers(("linkage", "membership")),

@@ -58,10 +58,10 @@ def base_of(mechanism: Mechanism) -> list[Row]:
 
 
 def unit_of(mechanism: Mechanism) -> str:
-    from recveil.mechanism import Public
+    from recveil.mechanism import PublicInfo
 
     none = pl.Series([], dtype=pl.String)
-    return mechanism.guarantee(Public("tags", "user", none, none, True, ("tags", "users"), none)).unit or ""
+    return mechanism.guarantee(PublicInfo("tags", "user", none, none, True, ("tags", "users"), none)).unit or ""
 
 
 def filled(mechanism: Mechanism) -> Row:

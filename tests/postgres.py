@@ -67,7 +67,7 @@ class Cluster:
         """The URL of its database, emptied: quicker than a new one for each test."""
         import psycopg
 
-        url = f"postgresql://studio@127.0.0.1:{self.port}/postgres"
+        url = f"postgresql://advisor@127.0.0.1:{self.port}/postgres"
         with psycopg.connect(url, autocommit=True, options="-c lock_timeout=10000") as db:
             db.execute("DROP SCHEMA public CASCADE")
             db.execute("CREATE SCHEMA public")
@@ -83,7 +83,7 @@ def cluster(durable: bool = False) -> Iterator[Cluster]:
         port = free.getsockname()[1]
         free.close()
         made = Cluster(programs, Path(folder), port, durable)
-        made.run("initdb", "-U", "studio", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        made.run("initdb", "-U", "advisor", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         made.start()
         try:
             yield made

@@ -11,7 +11,7 @@ import polars as pl
 from recveil.data import Interactions, concat, from_ids
 from recveil.dp.vocabulary import Selected
 from recveil.evaluation.audit.watching import law_facts, tables
-from recveil.mechanism import Public, Sums, Synthesis
+from recveil.mechanism import PublicInfo, Sums, Synthesis
 from recveil.randomness import seeded
 
 REPEATS = 150
@@ -41,9 +41,11 @@ def little_world(tags: bool, ratings: bool = False) -> Interactions:
     return data.over_tags(pl.Series([f"t{t}" for t in range(6)])) if tags else data
 
 
-def public_of(data: Interactions) -> Public:
+def public_of(data: Interactions) -> PublicInfo:
     sessions = data.session is not None
-    return Public(data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users, sessions=sessions)
+    return PublicInfo(
+        data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users, sessions=sessions
+    )
 
 
 def rounds(mechanism: Synthesis, data: Interactions) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -62,7 +64,7 @@ def enlarged(made: Any) -> dict[str, Any]:
     return {name: table if name in LEARNED else np.full(np.shape(table), 2**40) for name, table in made.items()}
 
 
-def noisy_tables(mechanism: Synthesis, made: Any, published: tuple[Any, ...], public: Public) -> dict[str, Any]:
+def noisy_tables(mechanism: Synthesis, made: Any, published: tuple[Any, ...], public: PublicInfo) -> dict[str, Any]:
     """The tables with noise. All else that is handed on is a function of these alone, and is shown to be."""
     noisy = {name: table for name, table in made.items() if name not in LEARNED}
     if len(noisy) < len(made):
@@ -191,7 +193,7 @@ def tables_have_the_size_of_the_lists(mechanism: Synthesis, data: Interactions) 
 def selection_keeps_its_delta(mechanism: Synthesis, data: Interactions) -> None:
     """Where ids are selected, those that one person alone has pass with their part of delta at most, however many."""
     sessions = mechanism.reads_sessions and data.session is not None
-    public = Public(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users, sessions=sessions)
+    public = PublicInfo(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users, sessions=sessions)
     by_record = getattr(mechanism, "unit", "user") == "record"
     for n in (1,) if by_record else (1, 2, 500, 501, 5000):
         hers = _alone(data, n)
@@ -242,7 +244,7 @@ def _exceeds(law: Any, x: int) -> float:
 
 def selections_have_their_noise(mechanism: Synthesis, data: Interactions) -> None:
     """Of ids so frequent that no noise loses them, the noise that was added to their counts has the stated variance."""
-    public = Public(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users)
+    public = PublicInfo(data.kind, data.unit, data.items, data.tags, False, ("users",), data.users)
     many = mechanism.count(data.canonical(), (), public)
     counts = _sum(many, 2**24, many)
     for column, name in (("items", "items"), ("items", "have"), ("tags", "tag")):

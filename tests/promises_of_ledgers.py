@@ -14,7 +14,7 @@ from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.pseudonymise import Pseudonymise
-from recveil.releases import book, ledger, release
+from recveil.releases import hash_chain, ledger, release
 
 LINE: dict[str, Any] = {
     "date": "2026-01-01T00:00:00+00:00", "mechanism": "m", "status": "proved", "epsilon": 1.0, "delta": 1e-6,
@@ -109,14 +109,14 @@ def a_changed_line_is_found(path: Path) -> None:
     lines = path.read_text().splitlines()
     lines[1] = json.dumps(json.loads(lines[1]) | {"epsilon": 0.01, "rho": 1e-6})
     path.write_text("\n".join(lines) + "\n")
-    assert book.check(path)[0], "a line that says less than was spent is not found"
+    assert hash_chain.check(path)[0], "a line that says less than was spent is not found"
 
 
 def a_cut_end_is_found(path: Path) -> None:
     for _ in range(4):
         ledger.append(path, LINE)
     path.write_text("".join(line + "\n" for line in path.read_text().splitlines()[:-1]))
-    assert book.check(path)[0], "the last line is gone, and nobody sees it"
+    assert hash_chain.check(path)[0], "the last line is gone, and nobody sees it"
 
 
 def it_is_entered_before_any_noise(path: Path) -> None:

@@ -16,20 +16,20 @@ PACKAGE = PROJECT / "src" / "recveil"
 MARKS = "not slow and not spark and not data and not extras"
 ROOMS = (
     "dp", "evaluation/attacks", "evaluation/metrics", "evaluation/audit", "releases/release.py", "releases/ledger.py",
-    "releases/book.py", "releases/catalogue.py", "guarantee.py", "intervals.py", "splits.py", "views/contributions.py",
-    "views/sessions.py", "mechanisms/dp_streams/__init__.py", "mechanisms/dp_streams/counting.py",
+    "releases/hash_chain.py", "releases/catalogue.py", "guarantee.py", "intervals.py", "splits.py",
+    "views/contributions.py", "views/sessions.py", "mechanisms/dp_streams/__init__.py", "mechanisms/dp_streams/counting.py",
     "mechanisms/dp_ratings/__init__.py", "mechanisms/dp_tags/__init__.py", "mechanisms/dp_tags/cells.py",
     "mechanisms/mask/__init__.py", "advisor/applying.py", "advisor/item_model.py", "advisor/noisy_counters.py",
     "releases/aside.py", "court/people.py", "court/values.py", "court/scoring.py", "court/ladder.py",
 )  # fmt: skip
 TESTS = (  # the files that concern these rooms
-    "advisor_backup", "advisor_counters", "advisor_model", "advisor_promises", "attacks", "audit", "blur", "book",
+    "advisor_backup", "advisor_counters", "advisor_model", "advisor_promises", "attacks", "audit", "blur", "hash_chain",
     "boundaries", "bounds", "court", "court_input", "court_privacy", "budget",
     "bundle", "by_hand", "catalogue", "contracts", "copies", "denoise", "dp_ratings", "dp_ratings_public",
-    "dp_streams", "dp_tags", "equipment", "every_cell", "formulas",
+    "dp_streams", "dp_tags", "resources", "every_cell", "formulas",
     "guarantee", "hiding", "intervals", "ledger", "linkage", "mask", "measure", "metrics", "next_item", "noise",
     "planted_bugs", "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow",
-    "sparse_noise", "splits", "studio_store", "sybil", "tag_recommenders", "vocabulary", "walks",
+    "sparse_noise", "splits", "advisor_store", "sybil", "tag_recommenders", "vocabulary", "walks",
 )  # fmt: skip
 LOOKED_AT = 40  # calls of one function in one test, where the lines that it reaches are found out
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "-W", "ignore"]

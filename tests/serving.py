@@ -1,4 +1,4 @@
-"""A studio for tests, on SQLite and on a real PostgreSQL server: in this process, or as `recveil serve`."""
+"""An advisor for tests, on SQLite and on a real PostgreSQL server: in this process, or as `recveil advisor serve`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from uuid import uuid4
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the studio")
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the advisor")
 from fastapi.testclient import TestClient
 
 from recveil.advisor.app import create_app
 from recveil.advisor.applying import apply
 from recveil.advisor.identity import digest
+from recveil.advisor.service import Advisor, Settings, open_advisor
 from recveil.advisor.store import open_store
-from recveil.advisor.studio import Settings, Studio, open_studio
 from recveil.advisor.writes import Stock
 
 API = "/api/v1"
@@ -32,7 +32,7 @@ ITEMS = tuple((f"item-{n}", f"Title {n}") for n in range(8))
 
 
 @contextmanager
-def opened(database: str, **settings: Any) -> Iterator[Studio]:
+def opened(database: str, **settings: Any) -> Iterator[Advisor]:
     engine = open_store(database)
     apply(engine, [Stock(ITEMS)])
     chosen = {
@@ -45,14 +45,14 @@ def opened(database: str, **settings: Any) -> Iterator[Studio]:
         **settings,
     }
     try:
-        yield open_studio(engine, Settings(**chosen, admin=digest(ADMIN), sites=("testserver",)))
+        yield open_advisor(engine, Settings(**chosen, admin=digest(ADMIN), sites=("testserver",)))
     finally:
         engine.dispose()
 
 
-def client_of(studio: Studio) -> TestClient:
+def client_of(advisor: Advisor) -> TestClient:
     """A client of its server, in this process; errors of the server are answers."""
-    return TestClient(create_app(studio), raise_server_exceptions=False)
+    return TestClient(create_app(advisor), raise_server_exceptions=False)
 
 
 def join(server: TestClient) -> dict[str, str]:
@@ -67,8 +67,8 @@ def click(server: TestClient, who: dict[str, str], item: str, sign: str = "like"
 
 @contextmanager
 def running(*arguments: str, environment: dict[str, str] | None = None, pid: bool = False) -> Iterator[Any]:
-    """`recveil serve ARGUMENTS` as a process of its own: how to kill -9 it, its address, and its number if wanted."""
-    command = [sys.executable, "-m", "recveil", "serve", *arguments, "--port", "0", "--json"]
+    """`recveil advisor serve ARGUMENTS` as a process of its own: how to kill -9 it, its address, its number if wanted."""
+    command = [sys.executable, "-m", "recveil", "advisor", "serve", *arguments, "--port", "0", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
     ) as process:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from studio_server import Server
+from advisor_server import Server
 
 
 class Visit:
@@ -72,7 +72,7 @@ class Visit:
 @pytest.fixture(scope="session")
 def advisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The server that most tests share."""
-    started = Server(tmp_path_factory.mktemp("studio"), ("--publish-every", "0.2")).start()
+    started = Server(tmp_path_factory.mktemp("advisor"), ("--publish-every", "0.2")).start()
     yield started
     started.stop()
 

@@ -145,6 +145,6 @@ def _mechanisms(content: dict[str, Any]) -> Iterator[str]:
         "is a coin. Releases are experiments with a fixed seed, one draw of the noise; mechanisms whose noise is set "
         "for many people suffer where there are few."
     )
-    if content.get("left_out"):
+    if content.get("skipped"):
         yield ""
-        yield from (f"- {cell(line)}" for line in content["left_out"])
+        yield from (f"- {cell(line)}" for line in content["skipped"])

@@ -25,9 +25,9 @@ def assemble(source: Path) -> None:
     shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns("making", "kept", "__pycache__"))
     for origin, page in BESIDE.items():
         (source / page).write_text((PROJECT / origin).read_text(encoding="utf-8"), encoding="utf-8")
-    studio = source / "howto" / "studio.md"
-    studio.write_text(
-        studio.read_text(encoding="utf-8").replace("../../deploy/README.md", "deploy.md"), encoding="utf-8"
+    advisor = source / "howto" / "advisor.md"
+    advisor.write_text(
+        advisor.read_text(encoding="utf-8").replace("../../deploy/README.md", "deploy.md"), encoding="utf-8"
     )
     shutil.copytree(PROJECT / "examples", source / "examples")
     (source / "examples" / "README.md").rename(source / "examples" / "index.md")

@@ -13,7 +13,7 @@ def document() -> dict[str, Any]:
     """What the server answers at /api/v1/openapi.json."""
     from recveil.advisor.app import create_app
 
-    nobody: Any = None  # the description needs no studio behind it
+    nobody: Any = None  # the description needs no advisor behind it
     made: dict[str, Any] = create_app(nobody).openapi()
     return made
 
@@ -24,7 +24,7 @@ def pages() -> Iterator[tuple[str, str]]:
         "# HTTP API of the click advisor",
         "",
         f"Made from the server's own OpenAPI document ({api['openapi']}), which it gives at `/api/v1/openapi.json`. "
-        "How to run it: [the click advisor as a server](../howto/studio.md).",
+        "How to run it: [the click advisor as a server](../howto/advisor.md).",
         "",
     ]
     for path, operations in api["paths"].items():

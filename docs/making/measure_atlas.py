@@ -121,7 +121,7 @@ def _compared(data: Any, scale: str) -> dict[str, Any]:
             }
         )
     rule = f"{rule}; {report.meta['held_out']:,} of them held out"
-    return {"compared": {"people": few.n_users, "rule": rule}, "mechanisms": mechanisms, "left_out": report.left_out}
+    return {"compared": {"people": few.n_users, "rule": rule}, "mechanisms": mechanisms, "skipped": report.skipped}
 
 
 def _first(found: Sequence[dict[str, Any]], name: str, **params: Any) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
@@ -62,7 +63,7 @@ class Guarantee:
     proof: str | None = None  # where in docs/ the theorem stands
     rho: float | None = None  # the budget, where the noise is Gaussian (dp/budget.py): rhos of several releases add up
     rho_fails: float = 0.0  # the chance, part of delta, with which rho does not hold; chances add up too
-    little: str | None = None  # why it means little, in a sentence; None: it means what it says
+    weakness: str | None = None  # why it means little, in a sentence; None: it means what it says
 
     def __post_init__(self) -> None:
         if not self.sentence.strip():
@@ -80,7 +81,7 @@ class Guarantee:
 
     def weighed(self, people: int | None = None) -> Guarantee:
         """The same promise; where it means little, its first sentence says so. `people`: as the release states them."""
-        reasons = [self.little] if self.little else []
+        reasons = [self.weakness] if self.weakness else []
         if self.epsilon is not None and self.epsilon > MOST_EPSILON:
             reasons.append(f"epsilon {self.epsilon:.3g} lets an attacker's odds grow {_factor(self.epsilon)} times")
         if people and self.delta * people >= 1:
@@ -88,7 +89,7 @@ class Guarantee:
         if not reasons or self.status == "refuted":
             return self
         says = f"This promise means little: {'; '.join(reasons)}."
-        return replace(self, little="; ".join(reasons), sentence=f"{says} {self.sentence}")
+        return replace(self, weakness="; ".join(reasons), sentence=f"{says} {self.sentence}")
 
     def as_experiment(self) -> Guarantee:
         """The same promise made with a seed: it no longer holds, since whoever guesses the seed undoes the noise."""
@@ -113,13 +114,18 @@ class Guarantee:
             "given": self.given,
             "sentence": self.sentence,
             "proof": self.proof,
-            "little": self.little,
+            "weakness": self.weakness,
         }
 
 
-def nothing(reason: str, little: str | None = None) -> Guarantee:
+def from_record(record: Mapping[str, Any]) -> Guarantee:
+    """A promise as manifests and reports keep it; until version 0.2 `weakness` was written `little`."""
+    return Guarantee(**{"weakness" if name == "little" else name: value for name, value in record.items()})
+
+
+def nothing(reason: str, weakness: str | None = None) -> Guarantee:
     """No promise, and why."""
-    return Guarantee(sentence=reason, little=little)
+    return Guarantee(sentence=reason, weakness=weakness)
 
 
 def proved(
@@ -187,5 +193,5 @@ def compose(first: Guarantee, second: Guarantee) -> Guarantee:
         given=given,
         sentence=f"Two releases together. {first.sentence} {second.sentence}",
         proof=None,
-        little="; ".join(dict.fromkeys(g for g in (first.little, second.little) if g)) or None,
+        weakness="; ".join(dict.fromkeys(g for g in (first.weakness, second.weakness) if g)) or None,
     )

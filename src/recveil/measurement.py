@@ -74,7 +74,7 @@ def frame_of(measurements: Sequence[Measurement]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-class LeftOutError(RecveilError):
+class SkippedError(RecveilError):
     """One measure cannot be made of what was given (no held-out people, no id map); others still can.
 
     The one way to say so: a measure never returns nothing, and never a 0 that stands for nothing.
@@ -107,7 +107,7 @@ class Shadows:
 
 
 @dataclass(frozen=True, eq=False)
-class Also:
+class SecondRelease:
     """Another release of the same people, over the items of the Trial; owner as there.
 
     kept: with which probability either release left a bit as it was, where both are known to have flipped bits.
@@ -140,7 +140,7 @@ class Trial:
     query: Interactions | None = None
     result: Interactions | None = None
     shadows: tuple[Shadows, ...] = ()
-    also: Also | None = None
+    also: SecondRelease | None = None
     attributes: Mapping[str, Labels] = field(default_factory=dict)
     items: PublicItems | None = None
 
@@ -195,6 +195,11 @@ def attempt(
     except MemoryError:
         return [], NO_MEMORY
     return found, "" if found else "there is nothing to measure in these data"
+
+
+def skipped_in(record: Mapping[str, Any]) -> Any:
+    """What a kept record of measurements could not measure; until version 0.2 it was written `left_out`."""
+    return record["skipped"] if "skipped" in record else record["left_out"]
 
 
 def owners(train: Interactions, released: Interactions, id_map: pl.DataFrame) -> Codes:

@@ -63,7 +63,7 @@ class Sums(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Public:
+class PublicInfo:
     """What may be known of the data without spending privacy. A guarantee and a drawing step see this, never rows."""
 
     kind: Kind
@@ -105,7 +105,9 @@ class Mechanism(ABC):
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
     best_for: ClassVar[str] = ""  # what it keeps most of, among those with a proof: lists, ratings, tags
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
-    first_look: ClassVar[str] = ""  # the parameters that have no default, as a spec for a first look writes them
+    example_parameters: ClassVar[str] = (
+        ""  # the parameters that have no default, as a spec for a first look writes them
+    )
     learned_from: ClassVar[str] = ""  # what `recommend` learns from: bits, or tables; empty: it cannot
     strength: ClassVar[tuple[str, tuple[float, ...]] | None] = None  # what protects, and its values, strongest first
     keeps: ClassVar[tuple[str, ...]] = ()  # beside lists: what it is made to keep (skill, agreement)
@@ -120,7 +122,7 @@ class Mechanism(ABC):
             check(self.name, f, getattr(self, f.name))
 
     @abstractmethod
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         """What a release promises, and under which public facts."""
 
     @abstractmethod
@@ -133,9 +135,9 @@ class Mechanism(ABC):
         a refusal. A fact of its guarantee, whatever its name.
         """
         none, lists = pl.Series([], dtype=pl.String), ("tags", "users")
-        return self.guarantee(Public("tags", "user", none, none, True, lists, none)).status == "proved"
+        return self.guarantee(PublicInfo("tags", "user", none, none, True, lists, none)).status == "proved"
 
-    def told(self, data: Interactions) -> Mechanism:
+    def with_declared(self, data: Interactions) -> Mechanism:
         """Itself with the parameters that the types of columns declare; no row is looked at."""
         return self
 
@@ -156,7 +158,7 @@ class Mechanism(ABC):
         """About how long it takes to choose parameters on the data by itself."""
         return 0.0
 
-    def laws(self, public: Public) -> Mapping[str, Any]:
+    def laws(self, public: PublicInfo) -> Mapping[str, Any]:
         """The noise that is added to each table, by name (dp/noise.py); empty: to none."""
         return {}
 
@@ -221,7 +223,7 @@ class Masking(Mechanism):
         """What `mask` must know about the whole data."""
         return counts
 
-    def settled(self, plan: Any) -> Masking:
+    def with_parameters(self, plan: Any) -> Masking:
         """Itself with the parameters that the plan chose: what the manifest names and the guarantee speaks of."""
         return self
 
@@ -257,31 +259,31 @@ class Synthesis(Mechanism):
         """Whether it takes the list of users to be public."""
         return False
 
-    def rounds_for(self, public: Public) -> int:
+    def rounds_for(self, public: PublicInfo) -> int:
         """How many rounds there are, given what is public."""
         return self.rounds
 
-    def selects(self, public: Public) -> tuple[str, ...]:
+    def selects(self, public: PublicInfo) -> tuple[str, ...]:
         """Lists (items, tags) that it selects within its budget, since they are not public; empty until it has."""
         return ()
 
-    def selection_delta(self, public: Public) -> float:
+    def selection_delta(self, public: PublicInfo) -> float:
         """The part of delta that pays for what it selects: the chance that an id of one unit alone is kept."""
         return 0.0
 
     @abstractmethod
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Any:
         """Statistics of this round with every user's contribution bounded; they add with `+`."""
 
     @abstractmethod
-    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Mapping[str, Any]:
+    def publish(self, counts: Any, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Mapping[str, Any]:
         """The round's statistics with noise, named arrays: the only thing that later steps see.
 
         A list that was not public is `Selected` (dp/vocabulary.py): from then on the data hold what was kept alone.
         """
 
     @abstractmethod
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         """Released rows from published statistics and public facts alone."""
 
 

@@ -25,8 +25,8 @@ from recveil.advisor.limits import RateLimit, network
 from recveil.advisor.loading import load
 from recveil.advisor.problems import Problem
 from recveil.advisor.schema import people
+from recveil.advisor.service import Settings, open_advisor
 from recveil.advisor.store import DAY, check_clock, now, open_store, reading, recount
-from recveil.advisor.studio import Settings, open_studio
 from recveil.advisor.writes import Click, Erase, Join, Stock
 from recveil.clicks.profiles import clicks
 from recveil.data import from_ids
@@ -37,7 +37,7 @@ FILMS = "sample:films?users=60,items=50"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TestClient]:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as client:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as client:
         yield client
 
 
@@ -107,12 +107,12 @@ def test_slow_sockets_are_gone_in_time_and_one_network_cannot_take_all(
 ) -> None:
     import uvicorn
 
-    with opened(str(tmp_path / "studio.sqlite")) as studio:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor:
         from recveil.advisor.app import create_app
 
         monkeypatch.setattr(connections, "EACH", 30)
         protocol = connections.bounded(total=200, patience=1.0)
-        config = uvicorn.Config(create_app(studio), port=0, http=protocol, log_config=None, ws="none", lifespan="off")
+        config = uvicorn.Config(create_app(advisor), port=0, http=protocol, log_config=None, ws="none", lifespan="off")
         served = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(served.serve()))
         thread.start()
@@ -152,7 +152,7 @@ def test_a_large_body_is_not_read_for_whoever_is_no_admin(url: str) -> None:
 
 
 def test_guesses_are_counted_by_network_and_people_are_not(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         anna = join(server)
         assert server.get(ME, headers=anna).status_code == 200
         forged = [server.get(ME, headers={"Authorization": f"Bearer {n}"}).status_code for n in range(70)]
@@ -163,7 +163,7 @@ def test_guesses_are_counted_by_network_and_people_are_not(tmp_path: Path) -> No
 
 
 def test_public_things_are_limited_by_network(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite"), reads=1.0) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), reads=1.0) as advisor, client_of(advisor) as server:
         found = [server.get(f"{API}/items").status_code for _ in range(10)]
         assert found[0] == 200 and found[-1] == 429
 
@@ -231,12 +231,12 @@ def test_head_allow_etag_and_encodings(server: TestClient) -> None:
 
 
 def test_it_is_ready_only_with_its_database(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         assert server.get(f"{API}/ready").status_code == 200
-        studio.engine.dispose()
+        advisor.engine.dispose()
         for file in tmp_path.iterdir():
             file.unlink()
-        (tmp_path / "studio.sqlite").mkdir()
+        (tmp_path / "advisor.sqlite").mkdir()
         assert server.get(f"{API}/ready").status_code == 503
         assert server.get(f"{API}/health").status_code == 200
 
@@ -248,7 +248,7 @@ def test_failing_upkeep_keeps_no_other_work_waiting(tmp_path: Path, monkeypatch:
     from recveil.advisor.applying import _Batch
 
     monkeypatch.setattr(_Batch, "forget", lambda _: 1 / 0)
-    with opened(str(tmp_path / "studio.sqlite"), publish_every=0.05) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), publish_every=0.05) as advisor, client_of(advisor) as server:
         click(server, join(server), "item-1")
         for _ in range(200):
             if server.get(f"{API}/profiles").json()["profiles"]["item-1"] == [1, 0]:
@@ -288,23 +288,23 @@ def test_people_who_erase_while_others_click_on_two_servers(database: str) -> No
 
 
 def test_a_clock_far_ahead_erases_nobody(recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = open_store("studio.sqlite")
+    engine = open_store("advisor.sqlite")
     apply(engine, [Stock(ITEMS), *(Join(bytes([n]) * 32) for n in range(11))])
     check_clock(engine)
     with engine.begin() as db:
         db.execute(update(people).values(seen=now() - 366 * DAY))
     with pytest.raises(RecveilError, match="--trust-clock"):
         check_clock(engine)
-    said = recveil("serve", "--port", "0", "--database", "studio.sqlite", code=1).stderr
+    said = recveil("advisor", "serve", "--port", "0", "--database", "advisor.sqlite", code=1).stderr
     assert "set the clock" in said
     with engine.begin() as db:
         db.execute(update(people).values(seen=now() + 3 * DAY))
     with pytest.raises(RecveilError, match="newest visit"):
         check_clock(engine)
-    studio = open_studio(engine, Settings())
-    studio.started -= 2 * DAY  # the clock jumps while the server runs
-    monkeypatch.setattr(studio, "commit", None)
-    alone(studio.forget())
+    advisor = open_advisor(engine, Settings())
+    advisor.started -= 2 * DAY  # the clock jumps while the server runs
+    monkeypatch.setattr(advisor, "commit", None)
+    alone(advisor.forget())
     with reading(engine) as db:
         assert db.execute(select(func.count()).select_from(people)).scalar_one() == 11
     engine.dispose()
@@ -320,9 +320,13 @@ def test_a_start_that_cannot_succeed_says_why_in_a_line(recveil: Callable[..., A
         db.exec_driver_sql("UPDATE alembic_version SET version_num = 'of the future'")
     newer.dispose()
     for name, reason in (("text", "not a database"), ("half", "malformed"), ("newer", "newer recveil")):
-        said = recveil("serve", "--port", "0", "--database", f"{name}.sqlite", code=1).stderr.strip().splitlines()
+        said = (
+            recveil("advisor", "serve", "--port", "0", "--database", f"{name}.sqlite", code=1)
+            .stderr.strip()
+            .splitlines()
+        )
         assert said[-1].startswith("recveil: ") and reason in said[-1]
-    said = recveil("serve", "--port", "0", "--trust-proxy", "10.0.0.0/99", code=1).stderr
+    said = recveil("advisor", "serve", "--port", "0", "--trust-proxy", "10.0.0.0/99", code=1).stderr
     assert "is no network" in said
 
 
@@ -349,9 +353,9 @@ def test_two_first_starts_at_once(database: str) -> None:
 
 def test_clicking_and_undoing_for_ever_fills_no_disk(tmp_path: Path) -> None:
     """Each click leaves a key for 30 days: a person has so many a day."""
-    with opened(str(tmp_path / "studio.sqlite"), rate=0.1) as studio:
-        studio.requests = RateLimit(1e5, 10**5)
-        with client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), rate=0.1) as advisor:
+        advisor.requests = RateLimit(1e5, 10**5)
+        with client_of(advisor) as server:
             who = join(server)
             told = [click(server, who, "item-1").status_code]
             for _ in range(14):
@@ -362,7 +366,7 @@ def test_clicking_and_undoing_for_ever_fills_no_disk(tmp_path: Path) -> None:
 
 
 def test_a_search_counts_for_more_than_a_look(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite"), reads=10.0) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), reads=10.0) as advisor, client_of(advisor) as server:
         told = [server.get(f"{API}/items?query=e").status_code for _ in range(8)]
         assert told == [200] * 6 + [429] * 2
         assert server.get(f"{API}/profiles").status_code == 200

@@ -86,8 +86,8 @@ def test_a_backup_brings_everything_back_but_the_key(database: str, tmp_path: Pa
 
 @pytest.mark.usefixtures("clock")
 def test_a_backup_can_go_to_the_other_kind_of_database(postgresql: Any, tmp_path: Path) -> None:
-    engine = world(str(tmp_path / "studio.sqlite"))
-    backup(str(tmp_path / "studio.sqlite"), str(tmp_path / "b"))
+    engine = world(str(tmp_path / "advisor.sqlite"))
+    backup(str(tmp_path / "advisor.sqlite"), str(tmp_path / "b"))
     url = postgresql.database()
     restore(str(tmp_path / "b"), url)
     new = open_store(url)
@@ -106,7 +106,7 @@ def shown(engine: Engine, item: int = 1) -> int:
 
 def test_noise_that_was_shown_never_meets_other_counts(tmp_path: Path, clock: Clock) -> None:
     """Two looks with one noise would give the exact difference away; a plain copy of the file does so."""
-    original, plain = str(tmp_path / "studio.sqlite"), str(tmp_path / "plain.sqlite")
+    original, plain = str(tmp_path / "advisor.sqlite"), str(tmp_path / "plain.sqlite")
     engine = world(original)
     exact = rows(engine, schema.items)[0]["entered_likes"]
     backup(original, str(tmp_path / "b"))
@@ -151,12 +151,12 @@ def test_models_that_a_backup_does_not_know_of_are_spent(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, away: int, lost: int
 ) -> None:
     monkeypatch.setattr(item_model, "_learn", lambda *_: {})
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     apply(engine, [Stock(tuple((f"i{n}", f"i{n}") for n in range(12)))])
     budget = ModelBudget(epsilon=8.0)
     assert make_due(engine, budget)
     engine.dispose()
-    backup(str(tmp_path / "studio.sqlite"), str(tmp_path / "b"))
+    backup(str(tmp_path / "advisor.sqlite"), str(tmp_path / "b"))
     restore(str(tmp_path / "b"), str(tmp_path / "new.sqlite"))
     clock.at += away * DAY
     new = open_store(str(tmp_path / "new.sqlite"))

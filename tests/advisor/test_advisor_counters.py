@@ -163,18 +163,18 @@ def test_only_so_many_changes_of_a_unit_reach_a_counter(changes: int, batches: l
 
 
 def test_an_undone_click_is_remembered_where_only_she_can_tell(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite"), counters="private") as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), counters="private") as advisor, client_of(advisor) as server:
         who = join(server)
         for _ in range(3):
             click(server, who, "item-1")
             server.delete(f"{API}/people/me/clicks/item-1", headers=who)
-        (mark,) = rows(studio.engine, schema.marks)
+        (mark,) = rows(advisor.engine, schema.marks)
         assert mark["spent"] == 2
-        item = next(row for row in rows(studio.engine, schema.items) if row["key"] == "item-1")
+        item = next(row for row in rows(advisor.engine, schema.items) if row["key"] == "item-1")
         assert (item["likes"], item["entered_likes"]) == (0, 0)
         assert server.get(f"{API}/people/me/export", headers=who).json()["marks"][0]["spent"] == 2
         server.delete(f"{API}/people/me", headers=who)
-        assert rows(studio.engine, schema.marks) == []
+        assert rows(advisor.engine, schema.marks) == []
 
 
 # --- the ledger -----------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_a_copy_without_a_click_counts_the_first_one(tmp_path: Path) -> None:
 
 
 def test_what_was_not_written_was_not_shown(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     apply(engine, [Stock(ITEMS), *map(Join, TOKENS), Click(TOKENS[0], "item-0", 1, "k")])
     look(engine, CounterBudget())
     clock.at += DAY

@@ -125,7 +125,7 @@ def _full_and_free_again(her: Person, place: Path) -> None:
 
 @pytest.mark.slow
 def test_a_full_disk_under_sqlite(small_disk: Path) -> None:
-    database = str(small_disk / "studio.sqlite")
+    database = str(small_disk / "advisor.sqlite")
     engine = stocked(database)
     with running("--database", database, *FAST) as (_, url):
         full_and_free_again(url, small_disk)

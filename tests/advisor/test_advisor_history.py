@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_server import COUNTS, Server
+from advisor_server import COUNTS, Server
 from visits import Visit
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed: no browser tests of it")

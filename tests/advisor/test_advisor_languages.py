@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_server import Server
+from advisor_server import Server
 from visits import Visit
 
 from recveil.web import messages

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from serving import API, ME, alone, click, client_of, join, opened
 from sqlalchemy import Engine, select
-from test_studio_recommending import two_tastes
+from test_advisor_recommending import two_tastes
 
 from recveil.advisor import item_model, recommending, schema
 from recveil.advisor.applying import apply
 from recveil.advisor.item_model import LEAST, ItemModel, ModelBudget, make_due, newest
 from recveil.advisor.loading import load
 from recveil.advisor.recommending import fit, recommend
+from recveil.advisor.service import _aside
 from recveil.advisor.store import YEAR, open_store, reading
-from recveil.advisor.studio import _aside
 from recveil.advisor.writes import Click, Erase, Join, Stock
 from recveil.clicks.profiles import clicks as signed
 from recveil.dp.budget import rho_of
@@ -42,11 +42,11 @@ def model_of(engine: Engine) -> ItemModel | None:
 def test_a_model_waits_for_people_as_the_public_count_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_model, "_learn", lambda *_: {})
     monkeypatch.setattr(item_model, "LEAST", 1)
-    with opened(str(tmp_path / "a.sqlite"), counters="private", models=ModelBudget(people=50)) as studio:
+    with opened(str(tmp_path / "a.sqlite"), counters="private", models=ModelBudget(people=50)) as advisor:
         for people, made in ((49, 0), (50, 1)):
-            studio.snapshot = replace(studio.snapshot, people=people)
-            alone(studio.relearn())
-            assert len(rows(studio.engine)) == made
+            advisor.snapshot = replace(advisor.snapshot, people=people)
+            alone(advisor.relearn())
+            assert len(rows(advisor.engine)) == made
 
 
 @pytest.mark.parametrize(("items", "made"), [(LEAST - 1, False), (LEAST, True)])
@@ -89,7 +89,7 @@ def test_in_any_year_all_models_stay_within_the_budget(database: str, monkeypatc
 
 
 def test_what_is_spent_is_entered_before_noise_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(), {})
     with monkeypatch.context() as broken:
         broken.setattr(item_model, "_learn", lambda *_: 1 / 0)
@@ -102,9 +102,9 @@ def test_what_is_spent_is_entered_before_noise_is_drawn(tmp_path: Path, monkeypa
 
 
 def test_too_few_people_get_what_most_like(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite"), recommend="model", counters="private") as studio:
-        assert make_due(studio.engine, ModelBudget()) is False  # eight items
-        with client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), recommend="model", counters="private") as advisor:
+        assert make_due(advisor.engine, ModelBudget()) is False  # eight items
+        with client_of(advisor) as server:
             who = join(server)
             click(server, who, "item-1")
             assert server.get(f"{ME}/recommendations", headers=who).json()["basis"] == "popular"
@@ -114,7 +114,7 @@ def test_too_few_people_get_what_most_like(tmp_path: Path) -> None:
 
 
 def test_lists_follow_taste(tmp_path: Path) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(people=3000), {})
     make_due(engine, ModelBudget(epsilon=8.0, refreshes=1))
     model = model_of(engine)
@@ -200,7 +200,7 @@ def test_the_same_copies_read_exact_neighbours_unless_these_are_hardened(
 def test_neighbours_of_a_closed_group_speak_together_and_old_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(), {})
     copies = [bytes([k]) * 32 for k in range(1, 30)]
     same = ["i00", "i02", "i04"]

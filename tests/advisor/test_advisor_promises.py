@@ -18,8 +18,8 @@ from recveil.advisor.item_model import ModelBudget
 from recveil.advisor.noisy_counters import CounterBudget, blur, look
 from recveil.advisor.publication import blurred
 from recveil.advisor.running import tell_overspent
+from recveil.advisor.service import Settings, open_advisor
 from recveil.advisor.store import YEAR, now, open_store, reading
-from recveil.advisor.studio import Settings, open_studio
 from recveil.advisor.writes import Click, Join, Stock, Undo, Withdraw
 from recveil.dp import continual
 from recveil.dp.budget import epsilon_of, rho_of
@@ -51,7 +51,7 @@ def test_rounding_does_not_look_at_the_noise_alone() -> None:
 def test_years_with_other_budgets_are_told_at_one_delta(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = [1_700_000_000]
     monkeypatch.setattr(noisy_counters, "now", lambda: at[0])
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     apply(engine, [Stock(ITEMS)])
     for budget, told in (
         (CounterBudget(2.0, 1e-6, looks=2), 2.0),
@@ -74,7 +74,7 @@ def test_years_with_other_budgets_are_told_at_one_delta(tmp_path: Path, monkeypa
 
 
 def test_counters_and_models_have_one_total(tmp_path: Path) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     apply(engine, [Stock(ITEMS)])
     look(engine, CounterBudget())
     rho = rho_of(2.0, 1e-6) + 2 * rho_of(4.0, 1e-6)
@@ -123,12 +123,12 @@ def test_the_year_of_an_old_database_is_closed_and_page_and_log_say_so(
     assert (year["key"], year["overspent"]) == (None, 1) and year["closed"] is not None
     first = rows(engine, schema.items)[0]
     assert (first["entered_likes"], first["entered_dislikes"]) == (0, 5)  # what the last look did not know goes on
-    studio = open_studio(engine, Settings(budget=budget, min_people=1, sites=("testserver",)))
-    with client_of(studio) as server:
+    advisor = open_advisor(engine, Settings(budget=budget, min_people=1, sites=("testserver",)))
+    with client_of(advisor) as server:
         table = server.get(f"{API}/profiles").json()
     assert table["overspent"] is not None and table["profiles"]["item-0"] == [max(shown[0]["likes"], 0), 0]
     with caplog.at_level(logging.WARNING, "recveil.advisor"):
-        tell_overspent(studio)
+        tell_overspent(advisor)
     assert f"shown until {table['overspent']} gave away more" in caplog.text and "year is closed" in caplog.text
     later = now() + YEAR // 10
     monkeypatch.setattr(noisy_counters, "now", lambda: later)
@@ -141,7 +141,7 @@ def test_the_year_of_an_old_database_is_closed_and_page_and_log_say_so(
 
 
 def test_an_old_database_that_never_published_is_as_good_as_new(tmp_path: Path) -> None:
-    file = str(tmp_path / "studio.sqlite")
+    file = str(tmp_path / "advisor.sqlite")
     engine = open_store(file)
     apply(engine, [Stock(ITEMS), Join(TOKENS[0]), Click(TOKENS[0], "item-0", 1, "k")])
     made_old(engine)
@@ -159,7 +159,7 @@ def test_an_old_database_that_never_published_is_as_good_as_new(tmp_path: Path) 
 
 def test_an_item_is_withdrawn_for_ever_and_clicks_on_it_stay_hers(database: str) -> None:
     admin = {"Authorization": f"Bearer {ADMIN}"}
-    with opened(database, counters="private") as studio, client_of(studio) as server:
+    with opened(database, counters="private") as advisor, client_of(advisor) as server:
         who, other = join(server), join(server)
         assert click(server, who, "item-1", key="first").status_code == 201
         for headers in ({}, who, {"Authorization": "Bearer wrong"}):
@@ -179,11 +179,11 @@ def test_an_item_is_withdrawn_for_ever_and_clicks_on_it_stay_hers(database: str)
         assert "item-1" not in server.get(f"{API}/profiles").json()["profiles"]
         assert [row["item"] for row in server.get(f"{ME}/clicks", headers=who).json()["clicks"]] == ["item-1"]
         assert server.delete(f"{ME}/clicks/item-1", headers=who).status_code == 204
-        assert {row["id"]: row["entered_likes"] for row in rows(studio.engine, schema.items)}[2] == 0
+        assert {row["id"]: row["entered_likes"] for row in rows(advisor.engine, schema.items)}[2] == 0
 
 
 def test_a_withdrawn_number_never_comes_back(tmp_path: Path) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     apply(engine, [Stock(ITEMS), Withdraw("item-7"), Stock((("new", "New"), ("item-7", "x")))])
     assert [(row["id"], row["key"]) for row in rows(engine, schema.items)][-2:] == [(8, "item-7"), (9, "new")]
     engine.dispose()

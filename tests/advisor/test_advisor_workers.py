@@ -29,7 +29,7 @@ FAST = ("--rate", "10000", "--accounts", "100000", "--publish-every", "0.5")
 
 
 def test_sqlite_has_one_worker(recveil: Callable[..., Any]) -> None:
-    said = recveil("serve", "--workers", "2", "--database", "x.sqlite", code=1).stderr
+    said = recveil("advisor", "serve", "--workers", "2", "--database", "x.sqlite", code=1).stderr
     assert "--workers: SQLite has one writer; several workers need --database postgresql" in said
 
 

@@ -23,7 +23,7 @@ FILMS = "sample:films?users=60,items=50"
 
 
 def options() -> set[str]:
-    command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    command = typer.main.get_command(app).commands["advisor"].commands["serve"]  # type: ignore[attr-defined]
     return {parameter.name for parameter in command.params}
 
 
@@ -43,7 +43,7 @@ def test_the_files_can_be_read() -> None:
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(DEPLOY / "recveil-advisor.service")
-    assert "recveil serve --config" in unit["Service"]["ExecStart"]
+    assert "recveil advisor serve --config" in unit["Service"]["ExecStart"]
     instructions = re.findall(r"^([A-Z]+) ", (DEPLOY / "Containerfile").read_text(), re.M)
     assert instructions[0] == "FROM" and "USER" in instructions and instructions[-1] == "ENTRYPOINT"
 
@@ -65,12 +65,12 @@ def test_a_settings_file_that_is_wrong_is_one_line(recveil: Callable[..., Any], 
     (tmp_path / "wrong.toml").write_text("min-peopel = 3\n")
     (tmp_path / "broken.toml").write_text("min-people = \n")
     for name, reason in (("wrong", "no option min_peopel"), ("broken", "cannot read"), ("missing", "cannot read")):
-        said = recveil("serve", "--config", f"{name}.toml", code=1).stderr.strip()
+        said = recveil("advisor", "serve", "--config", f"{name}.toml", code=1).stderr.strip()
         assert said.startswith("recveil: ") and reason in said and "\n" not in said
 
 
 def test_metrics_are_the_admins_and_name_nobody(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         who = join(server)
         server.get(f"{API}/people/me/clicks", headers=who)
         server.delete(f"{API}/people/me/clicks/item-1", headers=who)

@@ -202,7 +202,7 @@ def test_releases_made_elsewhere_stand_beside_mechanisms(tmp_path: Path) -> None
     report = recveil.compare(data, ["random-ratings", tmp_path / "other_tool.parquet"], only=["linkage", "membership"])
     assert [e.spec for e in report.entries] == ["random-ratings", "other_tool.parquet"]
     assert report.entries[1].guarantee.status == "none"
-    assert any("membership of other_tool.parquet: membership needs people" in line for line in report.left_out)
+    assert any("membership of other_tool.parquet: membership needs people" in line for line in report.skipped)
 
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {

@@ -22,7 +22,7 @@ from recveil.court.folder import open_court
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.court import LATE, set_people_aside
 from recveil.desk.project.folder import Project, open_project
-from recveil.releases import aside, book
+from recveil.releases import aside, hash_chain
 
 SMALL = "sample:films?users=300,items=60"
 OFFICER = {"name": "Jane Roe", "role": "officer", "decision": "approved", "until": "2099-12-31"}
@@ -78,11 +78,11 @@ def ranked(desk: RunningDesk, seed: int) -> bytes:
 
 def test_those_set_aside_are_in_no_release_and_alone_are_judged_on(desk: RunningDesk) -> None:
     ledger = desk.folder / "ledger.jsonl"
-    assert aside.share_aside(book.read(ledger)) == 0.3
+    assert aside.share_aside(hash_chain.read(ledger)) == 0.3
     project = Project(desk.folder)
     rows = project.input(project.read()[0].data).all_rows()
     parted = aside.parted(ledger, rows, 0.3)
-    released = [line for line in book.read(ledger) if line.get("mechanism", "").startswith("mask")]
+    released = [line for line in hash_chain.read(ledger) if line.get("mechanism", "").startswith("mask")]
     assert [line["people"] for line in released] == [[0.3, 1.0]]
     inside, outside = (set(map(str, part.users)) for part in (parted.train, parted.test))
     held = set(map(str, pl.read_csv(next((desk.folder / "private").glob("*-map.csv")))["original"]))

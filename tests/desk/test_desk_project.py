@@ -1,4 +1,4 @@
-"""The project of the desk: choices in desk.toml, versions, jobs as files, a crew of processes; no server."""
+"""The project of the desk: choices in desk.toml, versions, jobs as files, workers as processes; no server."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from serving import alone
 from recveil.desk.project import choices
 from recveil.desk.project.bundles import bundle_place
 from recveil.desk.project.choices import ChoiceError, Choices
-from recveil.desk.project.crew import Crew
 from recveil.desk.project.folder import Project, StaleError, open_project, sole_desk
 from recveil.desk.project.frontier import candidates
-from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk
+from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, JobStore
 from recveil.desk.project.plan import jobs_of, settled
 from recveil.desk.project.standing import STEPS, state
 from recveil.desk.project.toml import from_toml, to_toml
+from recveil.desk.project.worker_pool import WorkerPool
 from recveil.errors import RecveilError
 from recveil.releases.places import Folder, whole
 
@@ -112,7 +112,7 @@ def test_paths_are_kept_as_they_will_be_found(tmp_path: Path) -> None:
 
 
 def test_a_mechanism_that_does_not_fit_is_refused_at_its_field(small: Project) -> None:
-    desk = Desk(small)
+    desk = JobStore(small)
     with pytest.raises(ChoiceError) as unknown:
         settled(desk, small.read()[0], {"candidates": {"specs": ["pseudonymize"]}})
     assert unknown.value.field == "candidates.specs" and "did you mean pseudonymise" in str(unknown.value)
@@ -120,15 +120,15 @@ def test_a_mechanism_that_does_not_fit_is_refused_at_its_field(small: Project) -
         settled(desk, small.read()[0], {"candidates": {"specs": ["dp-tags:epsilon=1,delta=1e-6"]}})
 
 
-# --- jobs and their crew: real processes ------------------------------------------------------------------------
+# --- jobs and their workers: real processes ------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
-    """A crew on a small project that was looked at."""
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerPool]:
+    """Workers on a small project that was looked at."""
     project = open_project(tmp_path_factory.mktemp("desk"))
     project.change({"data": {"source": SMALL}, "candidates": {"measures": ["linkage"]}})
-    made = Crew(project)
+    made = WorkerPool(project)
     _ask(made, "overview")
     _until(made, lambda: made.desk.state(_jobs(made, "overview")[0]) == DONE)
     yield made
@@ -136,116 +136,118 @@ def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
 
 
 @pytest.fixture
-def small(crew: Crew) -> Project:
-    return crew.project
+def small(workers: WorkerPool) -> Project:
+    return workers.project
 
 
-def _jobs(crew: Crew, kind: str) -> list[str]:
-    return [one.id for one in jobs_of(crew.desk, crew.project.read()[0], kind)]
+def _jobs(workers: WorkerPool, kind: str) -> list[str]:
+    return [one.id for one in jobs_of(workers.desk, workers.project.read()[0], kind)]
 
 
-def _ask(crew: Crew, kind: str) -> list[str]:
-    for one in jobs_of(crew.desk, crew.project.read()[0], kind):
-        crew.desk.ask(one)
-    return _jobs(crew, kind)
+def _ask(workers: WorkerPool, kind: str) -> list[str]:
+    for one in jobs_of(workers.desk, workers.project.read()[0], kind):
+        workers.desk.ask(one)
+    return _jobs(workers, kind)
 
 
-def _until(crew: Crew, true: Callable[[], Any], seconds: float = 180.0) -> None:
+def _until(workers: WorkerPool, true: Callable[[], Any], seconds: float = 180.0) -> None:
     end = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < end, [crew.desk.record(one) for one in crew.desk.jobs()]
-        crew.tick()
+        assert time.monotonic() < end, [workers.desk.record(one) for one in workers.desk.jobs()]
+        workers.tick()
         time.sleep(0.05)
 
 
-def test_candidates_run_and_a_spec_spelt_otherwise_is_the_same_job(crew: Crew) -> None:
-    crew.project.change({"candidates": {"specs": ["pseudonymise", "random-ratings"]}})
-    first = _ask(crew, "candidates")
-    crew.project.change({"candidates": {"specs": ["pseudonymise", "random-ratings", "random-ratings:values=uniform"]}})
-    both = _ask(crew, "candidates")  # one more, while the others wait or run
+def test_candidates_run_and_a_spec_spelt_otherwise_is_the_same_job(workers: WorkerPool) -> None:
+    workers.project.change({"candidates": {"specs": ["pseudonymise", "random-ratings"]}})
+    first = _ask(workers, "candidates")
+    workers.project.change(
+        {"candidates": {"specs": ["pseudonymise", "random-ratings", "random-ratings:values=uniform"]}}
+    )
+    both = _ask(workers, "candidates")  # one more, while the others wait or run
     assert both[:2] == first and len(set(both)) == 3
-    _until(crew, lambda: all(crew.desk.state(one) == DONE for one in both))
-    found = state(crew.project)
+    _until(workers, lambda: all(workers.desk.state(one) == DONE for one in both))
+    found = state(workers.project)
     assert {w["state"] for w in found["work"]} == {"done"}
     assert found["steps"]["candidates"]["state"] == "open"  # none is chosen yet
     assert list(found["steps"]) == list(STEPS)
-    assert crew.desk.result(both[0])["mechanisms"][0]["spec"] == "pseudonymise"
+    assert workers.desk.result(both[0])["mechanisms"][0]["spec"] == "pseudonymise"
     for name, known in (("public", 8), ("contractor", 4), ("team", 16)):  # what is found by what they may know
-        crew.project.change({"recipient": {"name": name}})
-        for card in candidates(crew.project)["entries"]:
+        workers.project.change({"recipient": {"name": name}})
+        for card in candidates(workers.project)["entries"]:
             at = {point.pop("known"): point for point in card["curve"]}
             assert card["known"] == min(known, max(at)) and card["found"] == at[card["known"]] != at[2]
-    crew.project.change({"recipient": {"name": ""}})
+    workers.project.change({"recipient": {"name": ""}})
 
 
-def test_a_result_belongs_to_the_choices_it_was_made_for(crew: Crew) -> None:
-    (before,) = _jobs(crew, "overview")
-    crew.project.change({"data": {"duplicates": "first"}})
-    (after,) = _jobs(crew, "overview")
-    assert after != before and crew.desk.state(after) is None and crew.desk.state(before) == DONE
-    assert state(crew.project)["steps"]["people"]["state"] == "closed"
-    crew.project.change({"data": {"duplicates": "last"}})
-    assert _jobs(crew, "overview") == [before]
+def test_a_result_belongs_to_the_choices_it_was_made_for(workers: WorkerPool) -> None:
+    (before,) = _jobs(workers, "overview")
+    workers.project.change({"data": {"duplicates": "first"}})
+    (after,) = _jobs(workers, "overview")
+    assert after != before and workers.desk.state(after) is None and workers.desk.state(before) == DONE
+    assert state(workers.project)["steps"]["people"]["state"] == "closed"
+    workers.project.change({"data": {"duplicates": "last"}})
+    assert _jobs(workers, "overview") == [before]
 
 
 @contextmanager
-def _busy(crew: Crew) -> Iterator[str]:
+def _busy(workers: WorkerPool) -> Iterator[str]:
     """A job that takes a while, under way."""
-    crew.project.change({"data": {"source": LARGE}})
+    workers.project.change({"data": {"source": LARGE}})
     try:
-        job = _ask(crew, "exposure")[1]
-        crew.cancel(_jobs(crew, "exposure")[0])
-        _until(crew, lambda: crew.desk.pid(job))
+        job = _ask(workers, "exposure")[1]
+        workers.cancel(_jobs(workers, "exposure")[0])
+        _until(workers, lambda: workers.desk.pid(job))
         yield job
     finally:
-        crew.cancel(job)
-        crew.desk.forget(job)
-        crew.project.change({"data": {"source": SMALL}})
+        workers.cancel(job)
+        workers.desk.forget(job)
+        workers.project.change({"data": {"source": SMALL}})
 
 
-def test_cancel_stops_the_process_and_asking_again_begins_anew(crew: Crew) -> None:
-    with _busy(crew) as job:
-        pid = crew.desk.pid(job)
-        crew.cancel(job)
-        assert crew.desk.state(job) == CANCELLED and not _alive(pid)
-        _ask(crew, "exposure")
-        assert crew.desk.state(job) in (WAITING, RUNNING)
+def test_cancel_stops_the_process_and_asking_again_begins_anew(workers: WorkerPool) -> None:
+    with _busy(workers) as job:
+        pid = workers.desk.pid(job)
+        workers.cancel(job)
+        assert workers.desk.state(job) == CANCELLED and not _alive(pid)
+        _ask(workers, "exposure")
+        assert workers.desk.state(job) in (WAITING, RUNNING)
 
 
-def test_a_killed_worker_is_begun_again_once_and_then_has_failed(crew: Crew) -> None:
-    with _busy(crew) as job:
-        first = crew.desk.pid(job)
+def test_a_killed_worker_is_begun_again_once_and_then_has_failed(workers: WorkerPool) -> None:
+    with _busy(workers) as job:
+        first = workers.desk.pid(job)
         os.kill(first or 0, signal.SIGKILL)
-        _until(crew, lambda: crew.desk.pid(job) not in (None, first))
-        one = crew.desk.job(job)
+        _until(workers, lambda: workers.desk.pid(job) not in (None, first))
+        one = workers.desk.job(job)
         assert one is not None and one.begun == 2
-        crew.cancel(job)
-        crew.desk.ask(one)  # as it stands after a second kill
-        _until(crew, lambda: crew.desk.state(job) == FAILED)
-        assert "died 2 times" in crew.desk.why(job)[1]
+        workers.cancel(job)
+        workers.desk.ask(one)  # as it stands after a second kill
+        _until(workers, lambda: workers.desk.state(job) == FAILED)
+        assert "died 2 times" in workers.desk.why(job)[1]
 
 
-def test_one_that_takes_too_much_memory_fails_and_no_other(crew: Crew) -> None:
-    allowed = crew.memory
-    with _busy(crew) as job:
-        crew.memory = 1 << 20
-        _until(crew, lambda: crew.desk.state(job) == FAILED)
-        assert "more than 0.0 GB of memory" in crew.desk.why(job)[1]
-        crew.memory = allowed
-    _ask(crew, "overview")
-    assert crew.desk.state(_jobs(crew, "overview")[0]) == DONE
+def test_one_that_takes_too_much_memory_fails_and_no_other(workers: WorkerPool) -> None:
+    allowed = workers.memory
+    with _busy(workers) as job:
+        workers.memory = 1 << 20
+        _until(workers, lambda: workers.desk.state(job) == FAILED)
+        assert "more than 0.0 GB of memory" in workers.desk.why(job)[1]
+        workers.memory = allowed
+    _ask(workers, "overview")
+    assert workers.desk.state(_jobs(workers, "overview")[0]) == DONE
 
 
-def test_a_bundle_whose_maker_was_killed_is_not_made_again_unasked(crew: Crew) -> None:
-    crew.project.change({"candidates": {"chosen": "pseudonymise"}, "release": {"licence": "for this test"}})
-    (job,) = _ask(crew, "bundle")
-    one = crew.desk.job(job)
+def test_a_bundle_whose_maker_was_killed_is_not_made_again_unasked(workers: WorkerPool) -> None:
+    workers.project.change({"candidates": {"chosen": "pseudonymise"}, "release": {"licence": "for this test"}})
+    (job,) = _ask(workers, "bundle")
+    one = workers.desk.job(job)
     assert one is not None
-    crew.desk.save(replace(one, begun=1))  # as it stands after a kill
-    _until(crew, lambda: crew.desk.state(job) == FAILED)
-    assert "counts as spent" in crew.desk.why(job)[1]
-    crew.desk.ask(one)  # now somebody asks
-    _until(crew, lambda: crew.desk.state(job) == DONE)
+    workers.desk.save(replace(one, begun=1))  # as it stands after a kill
+    _until(workers, lambda: workers.desk.state(job) == FAILED)
+    assert "counts as spent" in workers.desk.why(job)[1]
+    workers.desk.ask(one)  # now somebody asks
+    _until(workers, lambda: workers.desk.state(job) == DONE)
 
 
 @contextmanager
@@ -259,26 +261,26 @@ def _full_disk(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_on_a_full_disk_a_bundle_is_not_there_at_all(crew: Crew) -> None:
-    crew.project.change({"candidates": {"chosen": "pseudonymise"}, "release": {"format": "csv"}})
-    crew.close()
+def test_on_a_full_disk_a_bundle_is_not_there_at_all(workers: WorkerPool) -> None:
+    workers.project.change({"candidates": {"chosen": "pseudonymise"}, "release": {"format": "csv"}})
+    workers.close()
     with _full_disk(40_000):  # room for claims and notes, not for the rows
-        (job,) = _ask(crew, "bundle")
-        _until(crew, lambda: crew.desk.state(job) == FAILED)
-    assert "File too large" in crew.desk.why(job)[1]
-    left = {path.name for path in (crew.project.folder / "bundles").iterdir()}
+        (job,) = _ask(workers, "bundle")
+        _until(workers, lambda: workers.desk.state(job) == FAILED)
+    assert "File too large" in workers.desk.why(job)[1]
+    left = {path.name for path in (workers.project.folder / "bundles").iterdir()}
     assert not any(job in name for name in left), left
-    crew.close()
-    _ask(crew, "bundle")
-    _until(crew, lambda: crew.desk.state(job) == DONE)
-    out = crew.project.folder / "published"
+    workers.close()
+    _ask(workers, "bundle")
+    _until(workers, lambda: workers.desk.state(job) == DONE)
+    out = workers.project.folder / "published"
     with (
         _full_disk(2_000),
         pytest.raises(RecveilError, match=r"cannot be written: File too large$"),
         whole(Folder(out)) as p,
     ):
-        Folder(bundle_place(crew.project, job)).fetch(p.path / "bundle")
-    assert [path.name for path in crew.project.folder.iterdir() if "published" in path.name] == []
+        Folder(bundle_place(workers.project, job)).fetch(p.path / "bundle")
+    assert [path.name for path in workers.project.folder.iterdir() if "published" in path.name] == []
 
 
 def test_on_a_full_disk_no_half_of_an_upload_is_kept(tmp_path: Path) -> None:

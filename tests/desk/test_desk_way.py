@@ -15,7 +15,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no te
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 from desks import RunningDesk
 
-from recveil.desk.project.crew import resident
+from recveil.desk.project.worker_pool import resident
 from recveil.samples import sample
 
 pytestmark = pytest.mark.slow

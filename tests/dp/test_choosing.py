@@ -18,7 +18,7 @@ from recveil import splits
 from recveil.data import Interactions, from_ids
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import open_project
-from recveil.desk.project.jobs import Desk
+from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import jobs_of
 from recveil.desk.project.stages import perform
 from recveil.dp import choice, noise
@@ -30,7 +30,7 @@ from recveil.governance.recipients import read_recipient
 from recveil.governance.sheet import Context, sheet
 from recveil.guarantee import CHOSEN_ON_DATA
 from recveil.randomness import seeded
-from recveil.releases import book, ledger
+from recveil.releases import hash_chain, ledger
 from recveil.releases.progress import SILENT
 from recveil.releases.signing import new_key
 from recveil.splits import Split
@@ -84,13 +84,13 @@ def test_a_look_is_in_the_ledger_and_in_the_next_manifest(run: Run, clicks: str,
     first = manifest(run, clicks, "first", "--ledger", "l.jsonl")
     assert first["chosen_on_data"] == "not on record"
     run(*look, "--ledger", "l.jsonl")
-    line = book.read("l.jsonl")[-1]
+    line = hash_chain.read("l.jsonl")[-1]
     assert line["looked"] == look[0]
     assert len(line["data"]) == 64
     made = manifest(run, clicks, "second", "--ledger", "l.jsonl")
     assert made["chosen_on_data"] == "yes"
     assert CHOSEN_ON_DATA["yes"] in Path("second", "README.md").read_text()
-    assert not book.check("l.jsonl")[0]
+    assert not hash_chain.check("l.jsonl")[0]
     published = "".join(file.read_bytes().decode(errors="replace") for file in Path("second").glob("*.*"))
     assert line["data"] not in published  # a fingerprint of private data, even a keyed one, stays with the owner
     assert CHOSEN_ON_DATA["yes"] in run("verify", "second").stdout
@@ -111,9 +111,9 @@ def test_what_is_generated_is_nobodys_and_leaves_no_line(run: Run) -> None:
 
 def test_looks_are_no_releases_and_add_up_to_nothing(run: Run, clicks: str) -> None:
     manifest(run, clicks, "out", "--ledger", "l.jsonl")
-    before = ledger.totals(book.read("l.jsonl"))
+    before = ledger.totals(hash_chain.read("l.jsonl"))
     run("measure", clicks, "out", "--only", "popularity", "--ledger", "l.jsonl")
-    entries = book.read("l.jsonl")
+    entries = hash_chain.read("l.jsonl")
     assert ledger.totals(entries) == before
     assert ledger.unpromised(entries) == 0
     assert "measure looked at the data" in run("ledger", "show", "--ledger", "l.jsonl").stdout
@@ -128,7 +128,7 @@ def test_python_says_the_same(clicks: str, tmp_path: Path) -> None:
     assert made.save(tmp_path / "out")["chosen_on_data"] == "yes"
     assert recveil.release(data, STREAMS, chosen_on_data=True).chosen_on_data == "yes"
     recveil.measure(data, made, only=["popularity"], ledger=str(tmp_path / "other.jsonl"))
-    assert [line["looked"] for line in book.read(tmp_path / "other.jsonl")] == ["measure"]
+    assert [line["looked"] for line in hash_chain.read(tmp_path / "other.jsonl")] == ["measure"]
 
 
 def test_statistics_that_were_kept_say_what_their_release_said(run: Run, clicks: str) -> None:
@@ -144,7 +144,7 @@ def test_the_desk_knows_of_its_own_trials(clicks: str, tmp_path: Path) -> None:
         "release": {"holdout": 0.0},
     }
     choices = Choices().changed(changes)
-    desk = Desk(project)
+    desk = JobStore(project)
 
     def made(kind: str, asked: Choices) -> Any:
         (one,) = jobs_of(desk, asked, kind)
@@ -155,7 +155,7 @@ def test_the_desk_knows_of_its_own_trials(clicks: str, tmp_path: Path) -> None:
 
     assert made("bundle", choices)["manifest"]["chosen_on_data"] == "not on record"
     made("candidates", choices)
-    assert [e["looked"] for e in book.read(project.path("ledger.jsonl")) if "looked" in e] == ["compare"]
+    assert [e["looked"] for e in hash_chain.read(project.path("ledger.jsonl")) if "looked" in e] == ["compare"]
     later = choices.changed({"release": {"ledger": "", "time": "drop"}})
     assert made("bundle", later)["manifest"]["chosen_on_data"] == "yes"
 
@@ -313,11 +313,11 @@ def test_the_choice_takes_the_better_one_and_is_entered(run: Run, clicks: str) -
     )  # fmt: skip
     assert found["chosen"] == "pseudonymise"
     assert "score" not in found
-    (line,) = book.read("l.jsonl")
+    (line,) = hash_chain.read("l.jsonl")
     assert (line["mechanism"], line["status"], line["epsilon"], line["unit"]) == ("choice", "proved", 1.0, "user")
     made = manifest(run, clicks, "out", "--ledger", "l.jsonl")
     assert made["chosen_on_data"] == "within a budget"
-    (total,) = ledger.totals(book.read("l.jsonl"))
+    (total,) = ledger.totals(hash_chain.read("l.jsonl"))
     assert total.epsilon == 3.0
 
 
@@ -325,10 +325,10 @@ def test_trial_fits_are_entered_before_the_choice(clicks: str, tmp_path: Path) -
     file = str(tmp_path / "l.jsonl")
     found = recveil.choose(tmp_path / clicks, SPECS, epsilon=1, ledger=file)
     assert found.spec.startswith("dp-streams")
-    assert [line["mechanism"][:10] for line in book.read(file)] == ["dp-streams", "dp-streams", "choice"]
+    assert [line["mechanism"][:10] for line in hash_chain.read(file)] == ["dp-streams", "dp-streams", "choice"]
     with pytest.raises(RecveilError, match="promises nothing"):
         recveil.choose(tmp_path / clicks, ["pseudonymise", STREAMS], epsilon=1, ledger=file)
-    assert len(book.read(file)) == 3
+    assert len(hash_chain.read(file)) == 3
 
 
 def test_a_budget_refuses_a_choice_before_noise(run: Run, clicks: str) -> None:
@@ -337,7 +337,7 @@ def test_a_budget_refuses_a_choice_before_noise(run: Run, clicks: str) -> None:
     asked = ("--with", SPECS[0], "--with", SPECS[1], "--stand-in", "public.csv", "--ledger", "l.jsonl")
     refused = run("compare", clicks, *asked, "--choose-epsilon", "0.6", code=1)
     assert "would exceed the ledger's budget" in refused.stderr
-    assert len(book.read("l.jsonl")) == 1
+    assert len(hash_chain.read("l.jsonl")) == 1
 
 
 def test_who_is_set_aside_does_not_depend_on_others(clicks: str, tmp_path: Path, monkeypatch: Any) -> None:

@@ -23,7 +23,7 @@ from recveil.evaluation.attacks.one_run import epsilon_of_shift, gaussian_estima
 from recveil.evaluation.attacks.reconstruction import _factors
 from recveil.intervals import clopper_pearson
 from recveil.kernels import pair_tables
-from recveil.measurement import Also, Trial, trial
+from recveil.measurement import SecondRelease, Trial, trial
 from recveil.views.records import Records
 
 
@@ -185,7 +185,7 @@ def test_noise_costs_no_more_than_its_budget_in_exact_arithmetic(variance: Any) 
 def two_people(same: bool) -> Trial:
     data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 2] if same else [1, 2, 3, 4]))
     owner = np.arange(2, dtype=np.int32)
-    return replace(trial(data, data), owner=owner, also=Also(data, owner))
+    return replace(trial(data, data), owner=owner, also=SecondRelease(data, owner))
 
 
 @pytest.mark.parametrize(("same", "right", "wrong"), [(False, 1.0, 0.0), (True, 0.5, 0.5)])

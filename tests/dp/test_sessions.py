@@ -19,7 +19,7 @@ from recveil.dp.sparse_noise import exceeding
 from recveil.dp.vocabulary import threshold_of_sums
 from recveil.formats import read
 from recveil.kernels.sessions import count_items_of_people, count_pairs_of_people
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import EDGES, SESSIONS, UNIT, DpStreams
 from recveil.mechanisms.dp_streams.counting import PAIRS, item_counts, table_counts
 from recveil.mechanisms.pseudonymise import Pseudonymise
@@ -179,7 +179,7 @@ def test_the_budget_covers_the_table_of_numbers() -> None:
     for order in ("transitions", "none"):
         mechanism = DpStreams(epsilon=4.0, delta=1e-4, order=order)
         for catalogue in (True, False):
-            public = Public("clicks", "user", pl.Series([1]), None, catalogue, sessions=True)
+            public = PublicInfo("clicks", "user", pl.Series([1]), None, catalogue, sessions=True)
             assert 0.999 * 4 < mechanism.spent(public) <= 4
 
 

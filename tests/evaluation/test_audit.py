@@ -25,7 +25,7 @@ from recveil.evaluation.audit.one_run import audit_in_one_run
 from recveil.evaluation.audit.selecting import Selection, audit_selection
 from recveil.evaluation.audit.shared_noise import SharedNoise
 from recveil.guarantee import Guarantee
-from recveil.mechanism import Drawn, Public, Synthesis
+from recveil.mechanism import Drawn, PublicInfo, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.randomness import Source
@@ -42,21 +42,21 @@ class Favourites(Synthesis):
     items_each: int = 1
     observed_only: bool = False
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return Guarantee("For tests.", "proved", self.epsilon, 0.0, "user", "add or remove a user", None, "tests")
 
     def card(self) -> str:
         return "A mechanism for tests."
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Any:
         rows = chunk.take(np.arange(len(chunk)) - chunk.starts()[chunk.user] < self.items_each)
         return np.bincount(rows.item, minlength=chunk.n_items)
 
-    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Any:
+    def publish(self, counts: Any, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Any:
         noisy = counts + draw(laplace(1 / Fraction(self.epsilon * self.noise_for)), len(counts), source)
         return {"items": np.where(counts > 0, np.maximum(noisy, 1), 0) if self.observed_only else np.maximum(noisy, 0)}
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         item = np.repeat(np.arange(len(public.items), dtype=np.int32), published[0]["items"])
         if not len(item):
             raise RecveilError("no rows")
@@ -171,7 +171,7 @@ def proved_names() -> set[str]:
     for name in MECHANISMS:
         data = fitting(name)
         made = parse("mask:p=0.8") if name == "mask" else mechanism(name)
-        if made.guarantee(Public(data.kind, data.unit, data.items, data.tags, True, ("tags",))).status == "proved":
+        if made.guarantee(PublicInfo(data.kind, data.unit, data.items, data.tags, True, ("tags",))).status == "proved":
             found.add(name)
     return found
 
@@ -282,19 +282,19 @@ class Bells(Favourites):
 
     name = "bells"
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return Guarantee("For tests.", "proved", 1.0, 1e-3, "user", "add or remove a user", None, "tests")
 
-    def laws(self, public: Public) -> dict[str, Law]:
+    def laws(self, public: PublicInfo) -> dict[str, Law]:
         return {"items": gaussian(Fraction(1000**2 * 16, 9))}  # one person is 1000, three quarters of a deviation
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Any:
         return 1000 * super().count(chunk, published, public)
 
-    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> Any:
+    def publish(self, counts: Any, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Any:
         return {"items": counts + draw(self.laws(public)["items"], len(counts), source)}
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         return super().draw(({"items": np.maximum(published[0]["items"] // 1000, 1)},), public, source)
 
 

@@ -141,7 +141,7 @@ def test_what_a_mechanism_chose_is_chosen_once_though_halves_are_released_too(
     chosen = []
     monkeypatch.setattr(mask, "best_p", lambda data, _: chosen.append(data.n_users) or 0.9)
     report = compare(films, ["mask"], Design(only=("shadow",), shadows=8))
-    assert report.measurements and not report.left_out
+    assert report.measurements and not report.skipped
     assert len(chosen) == 1
 
 
@@ -212,7 +212,7 @@ def test_a_measure_that_cannot_be_made_is_left_out_with_its_reason(
 
     monkeypatch.setitem(MEASURES, "linkage", replace(MEASURES["linkage"], run=broken))
     report = compare(films, ["pseudonymise"], Design(only=("linkage",)))
-    assert report.left_out == ("linkage of pseudonymise: there is nobody to measure",)
+    assert report.skipped == ("linkage of pseudonymise: there is nobody to measure",)
     assert not report.measurements
 
 
@@ -232,7 +232,7 @@ def test_a_mechanism_that_refuses_does_not_stop_the_others(
         monkeypatch.setattr(MECHANISMS["random-ratings"], "plan", plan)
         report = compare(films, ["random-ratings", "pseudonymise"], Design(only=("linkage",)))
         assert [e.spec for e in report.entries] == ["pseudonymise"]
-        assert report.left_out == (line,)
+        assert report.skipped == (line,)
         with pytest.raises(RecveilError, match=line):
             compare(films, ["random-ratings"], Design(only=("linkage",)))
 

@@ -8,7 +8,7 @@ import pytest
 
 from recveil.data import Interactions, from_ids
 from recveil.evaluation.attacks.copies import copies, longest_run, named
-from recveil.measurement import LeftOutError, Trial
+from recveil.measurement import SkippedError, Trial
 
 
 def people(n: int, seed: int) -> Interactions:
@@ -40,5 +40,5 @@ def test_everything_is_found_where_all_is_copied_and_nothing_where_nothing_is() 
 def test_without_order_it_is_left_out() -> None:
     train = people(10, 0)
     bare = Interactions(train.user, train.item, train.users, train.items)
-    with pytest.raises(LeftOutError, match="order"):
+    with pytest.raises(SkippedError, match="order"):
         copies(Trial(train, bare), np.random.default_rng(0))

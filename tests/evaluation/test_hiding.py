@@ -10,7 +10,7 @@ import pytest
 from recveil.data import from_ids
 from recveil.evaluation.metrics.hiding import charts, hiding, per_user, released_ratings
 from recveil.formats import read
-from recveil.measurement import LeftOutError, Trial, trial
+from recveil.measurement import SkippedError, Trial, trial
 from recveil.mechanisms.spec import parse
 from recveil.releases.release import release
 
@@ -45,7 +45,7 @@ def test_repeated_pairs_are_compared_as_sets() -> None:
 
 
 def test_without_an_owner_nothing_is_said() -> None:
-    with pytest.raises(LeftOutError, match="whose"):
+    with pytest.raises(SkippedError, match="whose"):
         hiding(replace(by_hand(), owner=None), np.random.default_rng(0))
 
 

@@ -18,7 +18,7 @@ from recveil.evaluation.assess import assess
 from recveil.evaluation.catalogue import MEASURES
 from recveil.evaluation.measure import measure_release, prepare, select
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public
+from recveil.mechanism import Masked, Masking, PublicInfo
 from recveil.mechanisms import MECHANISMS
 from recveil.randomness import Source
 
@@ -53,8 +53,8 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
     names = {m["name"] for m in found["measurements"]}
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}
     assert names >= attacks | {"lift", "precision", "rmse", "agreement"}
-    why = {gap["name"]: gap["why"] for gap in found["left_out"]}  # ratings are released without their order
-    asked_for = {"shadow", "across", "attributes", "public-items"}  # with equipment alone
+    why = {gap["name"]: gap["why"] for gap in found["skipped"]}  # ratings are released without their order
+    asked_for = {"shadow", "across", "attributes", "public-items"}  # with resources alone
     assert set(why) == {"copies", "tags", "neural", "next-item", *asked_for} and why["tags"] == "the data have no tags"
     for m in found["measurements"]:
         assert m["mechanism"] == "pseudonymise"
@@ -70,7 +70,7 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
 
 def test_without_map_and_holdout_the_rest_is_measured(recveil: Run, bundle: str) -> None:
     found = recveil("measure", FILMS, bundle, json_answer=True)
-    why = {gap["name"]: gap["why"] for gap in found["left_out"]}
+    why = {gap["name"]: gap["why"] for gap in found["skipped"]}
     assert "holdout" in why["membership"] and "reconstruction" not in why
     assert any("unchanged" in m["note"] for m in found["measurements"])
 
@@ -200,7 +200,7 @@ class Liar(Masking):
     name = "liar"
     purpose = "A toy."
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         words = {"proof": "docs/guarantees/mask.md", "neighbours": "add or remove one user"}
         return Guarantee("She cannot be told.", status="proved", epsilon=0.4, unit="user", **words)
 

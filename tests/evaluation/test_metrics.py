@@ -28,7 +28,7 @@ from recveil.evaluation.metrics.remembering import remembered
 from recveil.evaluation.metrics.sequences import row_correlations, spearman
 from recveil.evaluation.recommenders import RANKERS, RATERS
 from recveil.evaluation.recommenders.popular import MostPopular
-from recveil.measurement import LeftOutError, Measurement, Trial, attempt, measure
+from recveil.measurement import Measurement, SkippedError, Trial, attempt, measure
 from recveil.samples import sample
 from recveil.splits import both
 from recveil.views.transitions import transitions
@@ -90,7 +90,7 @@ def test_a_metric_that_does_not_apply_says_why(name: str) -> None:
     if name in ("popularity", "sequences"):
         assert measure(Trial(data, data), {name: METRICS[name]}, 0)
         return
-    with pytest.raises(LeftOutError) as why:
+    with pytest.raises(SkippedError) as why:
         measure(Trial(data, data), {name: METRICS[name]}, 0)
     assert attempt(Trial(data, data), name, METRICS[name], 0) == ([], str(why.value))
 
@@ -106,7 +106,7 @@ def test_a_missing_extra_is_a_reason_and_loses_nothing() -> None:
         "surprise is not installed; pip install 'recveil[measure]'",
     )
     found = measure_release(data, data, measures={"lacks": lacks, "popularity": METRICS["popularity"]})
-    assert [m.name for m in found.measurements] == ["popularity"] and set(found.left_out) == {"lacks"}
+    assert [m.name for m in found.measurements] == ["popularity"] and set(found.skipped) == {"lacks"}
 
 
 def test_an_empty_release_is_worth_nothing(films: Trial) -> None:

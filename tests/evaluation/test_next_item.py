@@ -27,7 +27,7 @@ from recveil.evaluation.metrics.next_item import (
 from recveil.evaluation.metrics.ranking import REFEREES as RANKERS
 from recveil.evaluation.recommenders import SEQUENCERS
 from recveil.evaluation.recommenders.sequential import AskedStreams
-from recveil.measurement import LeftOutError, Measurement, Trial, attempt, measure
+from recveil.measurement import Measurement, SkippedError, Trial, attempt, measure
 from recveil.report.table import Entry, Report
 from recveil.report.text import text
 from recveil.splits import QuerySplit, before_and_after, horizontal
@@ -160,7 +160,7 @@ def test_streams_of_one_item_are_a_reason() -> None:
     whole = trial()
     assert whole.query is not None and whole.result is not None
     nothing = replace(whole, result=whole.result.take(np.arange(0)))
-    with pytest.raises(LeftOutError, match="next item that is new to her"):
+    with pytest.raises(SkippedError, match="next item that is new to her"):
         check_order(nothing)
     single = whole.train.take(np.unique(whole.train.user, return_index=True)[1])
     found = measure(replace(whole, released=single), {"next-item": next_item}, 0)

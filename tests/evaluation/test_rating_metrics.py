@@ -16,7 +16,7 @@ from recveil.evaluation.recommenders.likeness import ItemLikeness
 from recveil.evaluation.recommenders.plain_raters import EIGHT, Biases, Factors, ResidualEase, SlopeOne, inverse
 from recveil.evaluation.recommenders.rater import Average, feasible
 from recveil.evaluation.recommenders.residuals import Neighbours
-from recveil.measurement import LeftOutError, Trial
+from recveil.measurement import SkippedError, Trial
 from recveil.report.sheets import kind, sheet
 from recveil.report.table import Entry, Report
 from recveil.splits import before_and_after
@@ -91,9 +91,9 @@ def test_skill_says_why_it_is_undefined() -> None:
     held = noise.take_users(np.arange(240, 300)).compact().over_items(noise.items)
     query, result = before_and_after(held, np.random.default_rng(0))
     flat = replace(case, train=train, released=train, query=query, result=result)
-    with pytest.raises(LeftOutError, match="skill is undefined"):
+    with pytest.raises(SkippedError, match="skill is undefined"):
         skill(flat, np.random.default_rng(0), (ResidualEase(),))
-    with pytest.raises(LeftOutError, match="release has no ratings"):
+    with pytest.raises(SkippedError, match="release has no ratings"):
         skill(replace(case, released=replace(case.released, rating=None)), np.random.default_rng(0), FOLDED)
 
 
@@ -116,7 +116,7 @@ def test_people_inside_are_trained_on_or_tested_and_their_ratings_split() -> Non
     assert len(query) + len(result) + len(train) == len(data)
     assert abs(len(result) - len(query)) <= len(people[2])
     assert all(not a.equals(b) for a, b in pairwise(halves(data, n)[0].users for n in (0, 1)))
-    with pytest.raises(LeftOutError, match="too few"):
+    with pytest.raises(SkippedError, match="too few"):
         halves(tastes(20), 0)
 
 
@@ -133,9 +133,9 @@ def test_intervals_over_splits_and_ties() -> None:
 
 def test_in_house_needs_ratings_and_predictors() -> None:
     case = subject()
-    with pytest.raises(LeftOutError, match="release has no ratings"):
+    with pytest.raises(SkippedError, match="release has no ratings"):
         in_house(replace(case, released=replace(case.released, rating=None)), np.random.default_rng(0), FEW)
-    with pytest.raises(LeftOutError, match="fewer than three"):
+    with pytest.raises(SkippedError, match="fewer than three"):
         in_house(case, np.random.default_rng(0), FEW[:2])
 
 

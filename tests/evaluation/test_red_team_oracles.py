@@ -19,8 +19,8 @@ from recveil.evaluation.attacks.membership import auc
 from recveil.evaluation.attacks.shadow import breaches, shadow
 from recveil.evaluation.shadows import Halves, maker, of_halves
 from recveil.kernels.logistic import fit
-from recveil.measurement import Also, Measurement, Trial, owners, trial
-from recveil.mechanism import Public
+from recveil.measurement import Measurement, SecondRelease, Trial, owners, trial
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse
 from recveil.releases.release import release
@@ -55,7 +55,7 @@ def test_two_masks_are_matched(real_data: Path) -> None:
     subject = trial(data, first.data, id_map=first.id_map)
     assert second.id_map is not None
     owner = owners(data, second.data, second.id_map)
-    also = Also(second.data.over_items(subject.train.items), owner, (0.9, 0.9))
+    also = SecondRelease(second.data.over_items(subject.train.items), owner, (0.9, 0.9))
     found = {m.name: m for m in across(replace(subject, also=also), np.random.default_rng(0))}
     assert found["across-matched"].value == pytest.approx(0.93, abs=0.03)
 
@@ -63,7 +63,7 @@ def test_two_masks_are_matched(real_data: Path) -> None:
 def halves(rows: Interactions, spec: str, how: Halves) -> tuple[dict[str, Measurement], list[Measurement]]:
     """What the shadow attack finds on releases of halves: by name (of rates, that at 1%), and all of it."""
     mechanism = parse(spec)
-    promise = mechanism.guarantee(Public(rows.kind, rows.unit, rows.items, None, True))
+    promise = mechanism.guarantee(PublicInfo(rows.kind, rows.unit, rows.items, None, True))
     given = of_halves(rows, maker(mechanism, rows), replace(how, promise=promise))
     found = shadow(Trial(rows, rows, shadows=(given,)), np.random.default_rng(0))
     for m in found:

@@ -22,7 +22,7 @@ from recveil.evaluation.attacks.traces import names, suspects, traces
 from recveil.evaluation.shadows import Halves, of_bundle, of_halves
 from recveil.guarantee import Guarantee, nothing
 from recveil.kernels.membership import closeness, pair_traces
-from recveil.measurement import LeftOutError, Measurement, Shadows, Trial
+from recveil.measurement import Measurement, Shadows, SkippedError, Trial
 from recveil.views.bits import columns
 from recveil.views.records import postings, records
 
@@ -196,7 +196,7 @@ def test_refusals_are_outputs() -> None:
     def never(_: Interactions, __: int) -> Interactions:
         raise RecveilError("no")
 
-    with pytest.raises(LeftOutError, match=r"refused 12 of 12 halves.*: no$"):
+    with pytest.raises(SkippedError, match=r"refused 12 of 12 halves.*: no$"):
         attacked(of_halves(data, never, Halves(8)))
 
 
@@ -220,9 +220,9 @@ def test_rates_are_exact_on_ties_and_left_out_where_too_few_stand_for_them() -> 
 
 
 def test_too_small_a_pool_is_one_clear_line() -> None:
-    with pytest.raises(LeftOutError, match="24 people are too few for 32 shadows"):
+    with pytest.raises(SkippedError, match="24 people are too few for 32 shadows"):
         attacked(of_halves(people(24, 0), lambda half, _: half, Halves(32)))
-    with pytest.raises(LeftOutError, match="in pairs, at least 8"):
+    with pytest.raises(SkippedError, match="in pairs, at least 8"):
         attacked(of_halves(people(60, 0), lambda half, _: half, Halves(5)))
-    with pytest.raises(LeftOutError, match="--shadows"):
+    with pytest.raises(SkippedError, match="--shadows"):
         shadow(Trial(people(9, 0), people(9, 0)), np.random.default_rng(0))

@@ -22,7 +22,7 @@ from recveil.evaluation.recommenders.folkrank import FolkRank
 from recveil.evaluation.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, suggest
 from recveil.intervals import paired_t
 from recveil.kernels.folkrank import spread
-from recveil.measurement import LeftOutError, trial
+from recveil.measurement import SkippedError, trial
 from recveil.samples import sample
 from recveil.splits import horizontal, leave_one_post_out
 from recveil.views.triples import TripleTables, distinct, folded, posts, tables
@@ -200,7 +200,7 @@ def test_a_release_without_tags_is_said_to_be_one() -> None:
     train, people = (part.compact() for part in horizontal(sample("tags?users=40"), 0.5, np.random.default_rng(0)))
     with pytest.raises(RecveilError, match="the release has no tags"):
         metric(trial(train, replace(train, tag=None, tags=None), holdout=people), rng())
-    with pytest.raises(LeftOutError, match="held out"):
+    with pytest.raises(SkippedError, match="held out"):
         metric(trial(train, train), rng())
 
 

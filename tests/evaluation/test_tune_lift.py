@@ -23,7 +23,7 @@ from recveil.evaluation.tuning import usefulness
 from recveil.evaluation.tuning.usefulness import UseBound, tune_usefulness, usefulness_bound
 from recveil.guarantee import Guarantee
 from recveil.measurement import Measurement
-from recveil.mechanism import Masked, Public, parameter
+from recveil.mechanism import Masked, PublicInfo, parameter
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.mask import Mask
 from recveil.mechanisms.pseudonymise import Pseudonymise
@@ -134,7 +134,7 @@ class Veil(Pseudonymise):
     p: float = parameter(0.6, about="what protects")
     handed: ClassVar[list[int]] = []
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return replace(Mask(self.p).guarantee(public), proof="docs/guarantees/mask.md")
 
     def mask(self, chunk: Interactions, plan: Any, source: Any) -> Masked:

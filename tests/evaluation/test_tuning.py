@@ -13,7 +13,7 @@ from recveil.evaluation.metrics.challenge import beside, challenge
 from recveil.evaluation.recommenders import RATERS
 from recveil.evaluation.tuning import TUNERS
 from recveil.evaluation.tuning.bounds import MeasuredBound, parse_bound, tune_bound
-from recveil.measurement import LeftOutError, Measurement, trial
+from recveil.measurement import Measurement, SkippedError, trial
 from recveil.mechanisms.spec import parse
 from recveil.releases.release import release
 from recveil.samples import sample
@@ -100,7 +100,7 @@ def test_a_challenge_needs_every_pair() -> None:
     made = release(data, parse("pseudonymise"), seed=1)
     missing = trial(data, made.data.take(np.arange(1, len(data))), id_map=made.id_map)
     assert beside(missing) is None
-    with pytest.raises(LeftOutError, match="every rated pair"):
+    with pytest.raises(SkippedError, match="every rated pair"):
         challenge(missing, np.random.default_rng(0))
 
 

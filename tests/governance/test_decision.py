@@ -21,7 +21,7 @@ from recveil.report.decision import odds, page
 Run = Callable[..., Any]
 PROVED = {
     "status": "proved", "epsilon": 2.0, "delta": 1e-6, "rho": None, "unit": "user", "neighbours": "add or remove one",
-    "given": "the catalogue", "sentence": "A promise.", "proof": "guarantees/x.md", "little": None,
+    "given": "the catalogue", "sentence": "A promise.", "proof": "guarantees/x.md", "weakness": None,
 }  # fmt: skip
 NOTHING = {**PROVED, "status": "none", "epsilon": None, "delta": 0.0, "unit": None, "given": None, "proof": None}
 MANIFEST = {
@@ -44,7 +44,7 @@ def measured(found: float = 0.02, high: float = 0.03, auc: float = 0.52) -> dict
             number("membership-auc", auc, auc - 0.03, auc + 0.03, score="distance") | {"chance": 0.5},
             number("lift", 0.5, 0.4, 0.6, referee="all"),
         ],
-        "left_out": [{"name": "sybil", "why": "there are no likes"}],
+        "skipped": [{"name": "sybil", "why": "there are no likes"}],
         "riskiest": [{"ordinal": 1, "known": 4, "success": 0.3}, {"ordinal": 2, "known": 4, "success": 0.1}],
     }
 
@@ -81,7 +81,7 @@ def test_without_a_promise_the_first_sentence_says_so() -> None:
         found, sentences = outcome(bare, measured(), to)
         assert found == expected or to == "contractor"
         assert sentences[0].startswith("This release carries no proved promise")
-    weak = MANIFEST | {"guarantee": PROVED | {"little": "the unit is a bit"}}
+    weak = MANIFEST | {"guarantee": PROVED | {"weakness": "the unit is a bit"}}
     assert outcome(weak, measured())[1][0] == "Its promise means little: the unit is a bit."
 
 
@@ -107,7 +107,7 @@ def test_too_few_people_are_no_evidence_of_safety() -> None:
     (finding,) = evidence.findings([few], read_recipient("public"))
     assert (finding.verdict, finding.limit) == ("cannot tell", 0.6)
     assert finding.people == 63  # 8 (0.202 / 0.072)^2
-    _, sentences = outcome(MANIFEST, {"measurements": [few], "left_out": [], "riskiest": []})
+    _, sentences = outcome(MANIFEST, {"measurements": [few], "skipped": [], "riskiest": []})
     assert "membership cannot tell (its interval spans the limit; it would take about 63 people)" in sentences[-1]
     (finding,) = evidence.findings([few | {"high": 0.6}], read_recipient("public"))
     assert (finding.verdict, finding.people) == ("below the limit", None)
@@ -184,7 +184,7 @@ def released(recveil: Run, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("released")
 def test_measured_decided_verified(recveil: Run, tmp_path: Path) -> None:
-    measure = ("attack", "clicks.csv", "out", "--map", "map.csv", "--only", "linkage,popularity", "--seed", 1)
+    measure = ("measure", "clicks.csv", "out", "--map", "map.csv", "--only", "linkage,popularity", "--seed", 1)
     done = recveil(*measure, "--sign", "owner.key")
     assert "stays with the owner" in done.stderr
     recveil(*measure, "--sign", "owner.key")  # again: what was signed before stays

@@ -19,7 +19,7 @@ from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats.writing import FORMATS, Format
 from recveil.governance.export import TARGETS, export
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms import MECHANISMS, Pseudonymise
 from recveil.mechanisms.spec import text
 from recveil.releases.bundle import load, save, verify
@@ -129,7 +129,7 @@ def proved() -> list[str]:
 
     def promise(name: str) -> str:
         data = fitting(name)
-        return mechanism(name).guarantee(Public(data.kind, data.unit, data.items, data.tags, True)).status
+        return mechanism(name).guarantee(PublicInfo(data.kind, data.unit, data.items, data.tags, True)).status
 
     return [name for name in sorted(MECHANISMS) if promise(name) == "proved"]
 

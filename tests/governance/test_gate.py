@@ -14,7 +14,7 @@ import pytest
 from recveil.desk.project import views
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import open_project
-from recveil.desk.project.jobs import Desk
+from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import jobs_of
 from recveil.desk.project.stages import perform
 from recveil.errors import RecveilError
@@ -319,7 +319,7 @@ def test_withdrawing_over_broken_claims_is_refused(bundle: Path) -> None:
 def test_the_riskiest_are_shown_by_their_rows_and_written_nowhere(bundle: Path, tmp_path: Path) -> None:
     project, source = open_project(tmp_path / "desk"), bundle.parent / "clicks.csv"
     project.put(Choices().changed({"data": {"source": str(source)}}))
-    desk, choices = Desk(project), project.read()[0]
+    desk, choices = JobStore(project), project.read()[0]
     for one in jobs_of(desk, choices, "exposure"):
         desk.ask(one)
         desk.keep(one.id, perform(project, one, SILENT))

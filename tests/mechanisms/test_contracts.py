@@ -10,7 +10,7 @@ import pytest
 
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.mechanism import Mechanism, Public
+from recveil.mechanism import Mechanism, PublicInfo
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse, text
@@ -97,7 +97,7 @@ def test_no_original_user_is_released(name: str) -> None:
 @every
 def test_the_promise_is_data_and_the_card_speaks(name: str) -> None:
     data = fitting(name)
-    public = Public(data.kind, data.unit, data.items, data.tags, False)
+    public = PublicInfo(data.kind, data.unit, data.items, data.tags, False)
     promise = mechanism(name).guarantee(public)
     assert promise.status != "experiment"
     if promise.status == "proved":

@@ -21,7 +21,7 @@ from recveil.kernels.pair_tables import cumulate_rows, nearest_cells, pair_error
 from recveil.kernels.rating_counts import bound, count_effects, count_loadings, count_products, count_rest
 from recveil.kernels.rating_draws import choose, swap
 from recveil.kernels.rating_levels import cut_by_shares, heights, leanings, tilted_shares
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_ratings import SHARES, UNIT, DpRatings
 from recveil.mechanisms.dp_ratings.directions import extremes, top_vectors
 from recveil.mechanisms.dp_ratings.effects import popularity
@@ -293,7 +293,7 @@ def test_shares_of_levels_have_the_means_and_the_mixture() -> None:
 
 def test_the_budget_is_spent_and_no_more() -> None:
     assert sum(SHARES.values()) == 1000
-    given_items = Public("ratings", "user", pl.Series(range(30)), None, True)
+    given_items = PublicInfo("ratings", "user", pl.Series(range(30)), None, True)
     for public in (given_items, replace(given_items, catalogue=False)):
         assert 0.999 * MECHANISM.epsilon < MECHANISM.spent(public) <= MECHANISM.epsilon
     assert MECHANISM.guarantee(given_items).given == "the catalogue of items and the scale of ratings"
@@ -414,7 +414,7 @@ def test_statistics_are_kept_and_drawn_from_again(tmp_path: Path) -> None:
 
 def test_every_cell_gets_its_noise() -> None:
     """With nobody's counts every table has the stated variance, and tables are drawn from streams of their own."""
-    public = Public("ratings", "user", pl.Series(range(400)), None, True)
+    public = PublicInfo("ratings", "user", pl.Series(range(400)), None, True)
     empty = MECHANISM.count(camps(20, 400).over_items(pl.Series(range(400))).take(slice(0, 0)), (), public)
     noise = [MECHANISM.publish(empty, (), public, seeded(k)) for k in range(40)]
     for name in ("have", "like"):
@@ -520,7 +520,7 @@ def test_directions_of_taste_are_centred_on_what_people_have() -> None:
 
 
 def test_noise_beyond_64_bits_is_refused() -> None:
-    public = Public("ratings", "user", pl.Series(range(20)), None, True)
+    public = PublicInfo("ratings", "user", pl.Series(range(20)), None, True)
     with pytest.raises(RecveilError, match="too small: the noise exceeds 64-bit integers"):
         DpRatings(epsilon=1e-5, delta=1e-6, scale="1..5").variances(public)
     assert max(DpRatings(epsilon=0.01, delta=1e-6, scale="1..5").variances(public).values()) < 2**60

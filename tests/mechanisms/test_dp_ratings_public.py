@@ -17,7 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats import from_frame, read
 from recveil.formats.item_file import public_items
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings.effects import effects
 from recveil.mechanisms.dp_ratings.features import explained, feature_directions, feature_matrix, ridge
@@ -140,7 +140,7 @@ def test_a_type_tells_the_scale_whatever_the_rows_hold(dtype: Any, levels: tuple
     for data in (from_frame(frame), read(tmp_path / "r.parquet")):
         assert data.levels == levels and data.rating is not None and data.rating.tolist() == [1.0, 1.0, 1.0]
         assert data.take(slice(0, 2)).compact().levels == levels
-        told = DpRatings(epsilon=1.0, delta=1e-5).told(data)
+        told = DpRatings(epsilon=1.0, delta=1e-5).with_declared(data)
         assert told.levels.levels == levels
     plain = frame.with_columns(rating=pl.Series([1.0, 1.0, 1.0]))
     assert from_frame(plain).levels is None
@@ -186,7 +186,7 @@ def test_between_twenty_and_forty_deviations_a_warning_stands_in_the_bundle(
     counts[10] = 100.0
     with pytest.raises(RecveilError, match="teach nothing"):
         number_of_people(counts, sigma)
-    public = Public("ratings", "user", pl.Series(range(40)), None, True)
+    public = PublicInfo("ratings", "user", pl.Series(range(40)), None, True)
     few = int(30 * MECHANISM.sigmas(public)["levels"])
     camps(few).frame().write_csv(tmp_path / "few.csv")
     (tmp_path / "items.txt").write_text("\n".join(map(str, range(40))))

@@ -21,7 +21,7 @@ from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, UNIT, DpStreams, counting
 from recveil.mechanisms.dp_streams import drawing as steps
@@ -37,7 +37,7 @@ from recveil.releases.release import draw, publish, release
 N_ITEMS = 12
 baskets = st.lists(st.lists(st.integers(0, N_ITEMS - 1), max_size=30), min_size=1, max_size=6)
 MECHANISM = DpStreams(epsilon=4.0, delta=1e-4)
-PUBLIC = Public("clicks", "user", pl.Series(range(40)), None, True)
+PUBLIC = PublicInfo("clicks", "user", pl.Series(range(40)), None, True)
 
 
 def flat(many: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +180,7 @@ def test_audit_of_the_published_statistics() -> None:
         np.append(data.user, np.full(8, data.n_users, dtype=np.int32)), np.append(data.item, canary.item),
         pl.concat([data.users, canary.users]), data.items, time=np.append(data.time, canary.time + 10**6),
     )  # fmt: skip
-    public = Public("clicks", "user", data.items, None, True)
+    public = PublicInfo("clicks", "user", data.items, None, True)
 
     exact = [
         [(r := mechanism.count(d, (), public)), mechanism.count(d, ({"items": r * 100},), public)]
@@ -419,7 +419,7 @@ def test_bad_input() -> None:
 
 def test_the_promise_names_unit_and_catalogue() -> None:
     items = pl.Series([1, 2])
-    promise = MECHANISM.guarantee(Public("sessions", "session", items, None, False))
+    promise = MECHANISM.guarantee(PublicInfo("sessions", "session", items, None, False))
     assert promise.unit == "session"
     assert "several sessions" in promise.sentence
     assert promise.status == "proved"
@@ -461,7 +461,7 @@ def test_counting_never_sees_forgotten_items(monkeypatch: pytest.MonkeyPatch) ->
     seen: list[tuple[int, int]] = []
     count = DpStreams.count
 
-    def watched(self: DpStreams, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+    def watched(self: DpStreams, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Any:
         seen.append((chunk.n_items, len(public.items)))
         return count(self, chunk, published, public)
 

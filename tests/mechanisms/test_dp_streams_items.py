@@ -16,7 +16,7 @@ from scipy import sparse
 from recveil.data import Interactions, from_ids
 from recveil.items import PublicItems
 from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.mechanisms.dp_streams.space import directions, popularity, smooth, spaces, structure, trusted
@@ -48,8 +48,8 @@ def facts(mixed: bool = False, empty: bool = False) -> PublicItems:
     return PublicItems(pl.Series(np.arange(N)), tuple(f"kind {k}" for k in range(KINDS)), table)
 
 
-def public_of(data: Interactions, given: PublicItems | None) -> Public:
-    return Public(
+def public_of(data: Interactions, given: PublicItems | None) -> PublicInfo:
+    return PublicInfo(
         data.kind, data.unit, data.items, None, True, features=given, sessions=data.session is not None
     )  # fmt: skip
 

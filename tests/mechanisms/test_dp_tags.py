@@ -24,7 +24,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.evaluation.audit import audit
 from recveil.kernels.draws import below_per_group
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_tags import UNIT, DpTags
 from recveil.mechanisms.dp_tags.cells import noisy_table, scale
 from recveil.mechanisms.dp_tags.posts import ONE, DpPostTags, candidates, respond
@@ -50,7 +50,7 @@ SELECTING = [
     DpTags(epsilon=2.0, delta=1e-4, unit="user"),
 ]
 MODES = [*OBSERVED, *SELECTING]
-PUBLIC = Public("tags", "user", pl.Series(["i"]), pl.Series(["t"]), False)
+PUBLIC = PublicInfo("tags", "user", pl.Series(["i"]), pl.Series(["t"]), False)
 
 
 def rows(many: list[tuple[int, int, int]]) -> Interactions:
@@ -411,7 +411,7 @@ def test_audit_of_the_published_statistics(profiles: str) -> None:
     data = tagged(60)
     pair = data, data.take(np.arange(len(data) - 1))
     last = {"tag": data.tag[-1], "item": data.item[-1], "user": data.user[-1]}
-    public = Public("tags", "user", data.items, data.tags, True, ("tags", "users"), data.users)
+    public = PublicInfo("tags", "user", data.items, data.tags, True, ("tags", "users"), data.users)
     exact = {**mechanism.count(data, (), public), **mechanism.count(data, everything_kept(data), public)}
     exact = {name: table.toarray() if sparse.issparse(table) else table for name, table in exact.items()}
     laws = mechanism.laws(public)
@@ -444,7 +444,7 @@ def test_recall_on_movielens(real_data: Path) -> None:
     data = distinct(from_ids(frame["user"], frame["resource"], tag=frame["tag"]))
     train, test = leave_one_post_out(data, np.random.default_rng(1))
     own = tables(train).user
-    public = Public("tags", "user", data.items, data.tags, True, ("tags",))
+    public = PublicInfo("tags", "user", data.items, data.tags, True, ("tags",))
     assert judge(OWN_HISTORY.fit(train), test)[:, 9].mean() == pytest.approx(0.287, abs=0.01)
     for epsilon, wanted in ((1.0, 0.32), (4.0, 0.435)):
         mechanism = DpTags(epsilon=epsilon)

@@ -16,7 +16,7 @@ from recveil.errors import RecveilError
 from recveil.kernels.bits import unpack
 from recveil.kernels.chacha import stream, word
 from recveil.kernels.flips import flip_cells, flip_columns, flip_profiles, skip, skip_table
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms import mask as room
 from recveil.mechanisms.mask import Mask, bit_epsilon, flips, perturb
 from recveil.mechanisms.spec import parse, text
@@ -136,12 +136,12 @@ def test_the_chosen_p_is_named_and_not_proved() -> None:
 
 def test_the_guarantee_is_the_one_of_randomised_response() -> None:
     data = world()
-    promise = Mask(0.9).guarantee(Public(data.kind, data.unit, data.items, None, True))
+    promise = Mask(0.9).guarantee(PublicInfo(data.kind, data.unit, data.items, None, True))
     assert (promise.status, promise.unit) == ("proved", "bit")
     assert promise.epsilon == pytest.approx(math.log(9), abs=1e-8)
     assert promise.epsilon is not None and promise.epsilon >= math.log((2**32 - flips(0.9)) / flips(0.9))
     assert f"{promise.epsilon * data.n_items:,.0f}, which promises nothing" in promise.sentence
-    one = Mask(0.9).guarantee(Public(data.kind, data.unit, data.items[:1], None, True))
+    one = Mask(0.9).guarantee(PublicInfo(data.kind, data.unit, data.items[:1], None, True))
     assert "her whole profile over 1 item only with 2.2" in one.sentence and "promises nothing" not in one.sentence
     assert bit_epsilon(0.943) == pytest.approx(2.806, abs=1e-3)
 

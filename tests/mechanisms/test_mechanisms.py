@@ -20,7 +20,7 @@ from recveil.evaluation.audit import audit
 from recveil.evaluation.compare import compare
 from recveil.evaluation.design import Design
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Within, parameter
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.describe import describe
 from recveil.mechanisms.spec import parse
@@ -41,7 +41,7 @@ class Forgetful(Masking):
 
     share: float = parameter(0.2, about="the share of rows left out", rule=Within(0, 1, open_high=True))
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing("Rows that stay are as they were.")
 
     def card(self) -> str:

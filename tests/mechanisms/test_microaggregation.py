@@ -17,7 +17,7 @@ from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.kernels.draws import laplace_per_group
 from recveil.kernels.mdav import mdav
-from recveil.mechanism import Masking, Public
+from recveil.mechanism import Masking, PublicInfo
 from recveil.mechanisms.laplace_ratings import LaplaceRatings
 from recveil.mechanisms.microaggregation import Microaggregation
 from recveil.mechanisms.spec import parse
@@ -109,7 +109,7 @@ def test_clicks_and_their_repeats() -> None:
 
 def test_it_speaks_of_what_the_data_have_and_of_lone_items() -> None:
     def promise(made: Microaggregation, unit: Any) -> str:
-        return made.guarantee(Public("clicks", unit, pl.Series([1]), None, True)).sentence
+        return made.guarantee(PublicInfo("clicks", unit, pl.Series([1]), None, True)).sentence
 
     assert "at least 5 people" in promise(Microaggregation(), "user")
     assert "at least 5 sessions" in promise(Microaggregation(), "session")

@@ -45,7 +45,7 @@ from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.guarantee import Guarantee
 from recveil.kernels.membership import CLOSENESS
 from recveil.measurement import Trial, trial
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DENSE, UNIT, pair_table
 from recveil.mechanisms.dp_streams.pairs import Above, cut
 from recveil.mechanisms.dp_tags.cells import MOST_CELLS, most_tags, vocabulary
@@ -166,7 +166,7 @@ def test_a_counter_needs_a_budget() -> None:
 
 def test_half_of_delta_may_fail_beside_rho_at_user_level() -> None:
     ids = pl.Series(["a"])
-    listed, none = (Public("tags", "user", ids, ids, True, lists) for lists in (("tags",), ()))
+    listed, none = (PublicInfo("tags", "user", ids, ids, True, lists) for lists in (("tags",), ()))
     user, record = parse("dp-tags:epsilon=2,delta=1e-4,unit=user"), parse("dp-tags:epsilon=2,delta=1e-4")
     assert [user.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 5e-5]
     assert [record.guarantee(p).rho_fails for p in (listed, none)] == [0.0, 0.0]

@@ -67,13 +67,13 @@ def test_a_promise_that_means_little_says_so_first() -> None:
     assert proved.weighed(999_999) == proved
     many = proved.weighed(1_000_000)
     assert many.sentence.startswith("This promise means little: delta 1e-06 would let it fail for one of 1,000,000")
-    assert replace(proved, epsilon=10.0).weighed().little is None
+    assert replace(proved, epsilon=10.0).weighed().weakness is None
     large = replace(proved, epsilon=10.1).as_experiment().weighed()
     assert large.sentence.startswith(
         "This promise means little: epsilon 10.1 lets an attacker's odds grow 24,344 times"
     )
     assert large.status == "experiment"
     assert Guarantee(**large.record()) == large
-    assert nothing("x").weighed(5).little is None
+    assert nothing("x").weighed(5).weakness is None
     assert nothing("x", "k = 1").weighed().sentence == "This promise means little: k = 1. x"
-    assert compose(replace(proved, little="a"), replace(proved, little="b")).little == "a; b"
+    assert compose(replace(proved, weakness="a"), replace(proved, weakness="b")).weakness == "a; b"

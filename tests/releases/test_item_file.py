@@ -14,7 +14,7 @@ import pytest
 import recveil as package
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import open_project
-from recveil.desk.project.jobs import Desk, Job
+from recveil.desk.project.jobs import Job, JobStore
 from recveil.desk.project.plan import data_of
 from recveil.desk.project.stages import candidate
 from recveil.errors import RecveilError
@@ -369,11 +369,11 @@ def test_a_project_of_the_desk_takes_the_file_everywhere(tmp_path: Path) -> None
     choices, _ = project.read()
     found = candidate(project, Job("c", "candidates", "", choices.record(), "pseudonymise"), SILENT)
     assert "beyond public items" in {m["name"] for m in found["measurements"]}
-    lines = "\n".join(line for some in commands(Desk(project), choices, None).values() for line in some)
+    lines = "\n".join(line for some in commands(JobStore(project), choices, None).values() for line in some)
     assert lines.count(f"--items {tmp_path / 'f.csv'}") == 4 and "--publish-titles" in lines
-    before = data_of(Desk(project), choices)
+    before = data_of(JobStore(project), choices)
     films(g=["a", "b", "c", "d"] * 20, title=["x"] * N).write_csv(tmp_path / "f.csv")
-    assert data_of(Desk(project), choices) != before, "another file of items asks for other results"
+    assert data_of(JobStore(project), choices) != before, "another file of items asks for other results"
 
 
 @pytest.mark.parametrize("spec", ["dp-streams:epsilon=20,delta=1e-3", "dp-ratings:epsilon=20,delta=1e-3,scale=1..5"])

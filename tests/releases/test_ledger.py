@@ -154,12 +154,12 @@ def test_releases_of_people_add_up_whatever_the_mechanism(recveil: Callable[...,
 def test_one_relation_for_each_unit() -> None:
     from test_contracts import fitting, mechanism
 
-    from recveil.mechanism import Public
+    from recveil.mechanism import PublicInfo
     from recveil.mechanisms import MECHANISMS
 
     for name in MECHANISMS:
         data = fitting(name)
-        promise = mechanism(name).guarantee(Public(data.kind, data.unit, data.items, data.tags, True))
+        promise = mechanism(name).guarantee(PublicInfo(data.kind, data.unit, data.items, data.tags, True))
         assert promise.unit is None or promise.neighbours == NEIGHBOURS[promise.unit], name
 
 

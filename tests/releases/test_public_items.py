@@ -23,7 +23,7 @@ from recveil.evaluation.recommenders.items_alone import items_alone
 from recveil.formats.item_file import public_items as facts_of
 from recveil.guarantee import Guarantee
 from recveil.items import PublicItems
-from recveil.measurement import LeftOutError, Measurement, Trial, measure
+from recveil.measurement import Measurement, SkippedError, Trial, measure
 from recveil.report.controls import CONTROL, adds_nothing, row
 from recveil.report.controls import NO_FILE as NO_FILE_ROW
 from recveil.report.html import html
@@ -107,10 +107,10 @@ def test_scores_are_cosines_with_what_is_shown_and_equals_stand_by_chance() -> N
 def test_without_a_file_and_with_one_that_tells_nothing_the_reason_is_said() -> None:
     data, constant = shop(), pl.DataFrame({"item": range(ITEMS), "c": ["a"] * ITEMS})
     for facts, why in ((None, NO_FILE), (facts_of(constant, "x"), NOTHING)):
-        with pytest.raises(LeftOutError) as left:
+        with pytest.raises(SkippedError) as left:
             public_items(trial_of(data, facts), np.random.default_rng(0), REFEREES)
         assert str(left.value) == why
-    with pytest.raises(LeftOutError, match="no test people"):
+    with pytest.raises(SkippedError, match="no test people"):
         public_items(Trial(data, data, items=facts_of(categories(), "x")), np.random.default_rng(0), REFEREES)
     assert "public-items" in measures(Design(), items=True) and "public-items" not in measures(Design())
 

@@ -128,10 +128,10 @@ def test_ids_outside_the_list_never_make_the_vocabulary_too_large(
 def test_parts_follow_from_what_is_released() -> None:
     """Not from how wide the rows of the data are."""
     from recveil.data import from_ids
-    from recveil.mechanism import Public
+    from recveil.mechanism import PublicInfo
     from recveil.spark.release import row_bytes
 
-    public = Public("clicks", "user", pl.Series(["a", "bb", "ccc"]), None, True)
+    public = PublicInfo("clicks", "user", pl.Series(["a", "bb", "ccc"]), None, True)
     for items in (["a"], ["ccc", "bb", "a"], []):
         rows = from_ids(pl.Series(range(len(items)), dtype=pl.Int64), pl.Series(items, dtype=pl.String))
         assert row_bytes(rows, public) == 8 + 8 + 10

@@ -36,7 +36,7 @@ def test_popularity_is_that_of_the_local_engine_and_needs_no_map(recveil: Callab
     there = recveil(*command, "--engine", "spark", json_answer=True)
     assert there["measurements"] == here["measurements"]
     assert 0 < here["measurements"][0]["value"] < 1
-    assert [gap["name"] for gap in there["left_out"]] == ["hiding", "linkage"]
+    assert [gap["name"] for gap in there["skipped"]] == ["hiding", "linkage"]
     asked = recveil(*command, "--engine", "spark", "--only", "linkage", code=1)
     assert asked.stderr == "recveil: linkage: on Spark it needs the id map, --map FILE\n"
 

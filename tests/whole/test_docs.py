@@ -55,7 +55,7 @@ def leaves(value: Any) -> list[Any]:
 
 def test_the_atlas_keeps_aggregates_alone() -> None:
     allowed = {"data", "title", "origin", "version", "made", "kind", "unit", "people", "items", "rows", "assessed",
-               "items_of_one_person", "assessed_items", "exposure", "compared", "mechanisms", "left_out"}  # fmt: skip
+               "items_of_one_person", "assessed_items", "exposure", "compared", "mechanisms", "skipped"}  # fmt: skip
     for document in kept.usable("atlas"):
         assert set(document.content) <= allowed
         assert len(leaves(document.content)) < 400  # a table of people would be longer

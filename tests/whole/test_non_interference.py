@@ -33,10 +33,10 @@ class Outcome:
 
 
 def unit_of(spec: str) -> str:
-    from recveil.mechanism import Public
+    from recveil.mechanism import PublicInfo
 
     none = pl.Series([], dtype=pl.String)
-    return parse(spec).guarantee(Public("tags", "user", none, none, True, ("tags", "users"), none)).unit or ""
+    return parse(spec).guarantee(PublicInfo("tags", "user", none, none, True, ("tags", "users"), none)).unit or ""
 
 
 def columns_for(spec: str, form: str) -> list[str]:
@@ -138,11 +138,11 @@ def test_neighbours_without_public_lists(spec: str, desk: Desk) -> None:
 
 
 def selected(spec: str) -> tuple[str, ...]:
-    from recveil.mechanism import Public
+    from recveil.mechanism import PublicInfo
 
     made, none = parse(spec), pl.Series([], dtype=pl.String)
     assert isinstance(made, Synthesis)
-    return made.selects(Public("clicks", "user", none, none, False))
+    return made.selects(PublicInfo("clicks", "user", none, none, False))
 
 
 @pytest.mark.parametrize("spec", PROVED)

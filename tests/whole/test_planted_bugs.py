@@ -30,7 +30,7 @@ from recveil.mechanisms import dp_ratings, dp_streams, dp_tags
 from recveil.mechanisms.dp_streams import UNIT, counting
 from recveil.mechanisms.spec import parse
 from recveil.randomness import Source
-from recveil.releases import book, ledger
+from recveil.releases import hash_chain, ledger
 from recveil.releases import release as releasing
 
 STREAMS, TAGS, PEOPLE, RATINGS = (
@@ -324,12 +324,12 @@ def experiments_are_in_no_total(patch: pytest.MonkeyPatch) -> None:
 
 
 def one_hash_for_all_lines(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(book, "_hash", lambda _: "0" * 64)
+    patch.setattr(hash_chain, "_hash", lambda _: "0" * 64)
 
 
 def the_head_stays_at_the_first_line(patch: pytest.MonkeyPatch) -> None:
-    honest = book._put_head
-    patch.setattr(book, "_put_head", lambda path, lines: honest(path, lines[:1]))
+    honest = hash_chain._put_head
+    patch.setattr(hash_chain, "_put_head", lambda path, lines: honest(path, lines[:1]))
 
 
 OF_LEDGERS = [

@@ -14,9 +14,9 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.attacks.knowledge import Choice
 from recveil.evaluation.cache import fingerprint
-from recveil.evaluation.equipment import NO_EQUIPMENT, Equipment, Origin, brought
 from recveil.evaluation.measure import Findings, measure_release, read_map, select
 from recveil.evaluation.measured import report_of
+from recveil.evaluation.resources import NO_RESOURCES, AttackerResources, Origin, equip
 from recveil.mechanisms.spec import text
 from recveil.releases.bundle import Bundle, load, verify
 from recveil.releases.inputs import Input
@@ -31,7 +31,7 @@ class MeasureRequest:
     or rows that another tool made.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows. `equipment` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
+    linkage attacker knows. `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
     where it is entered that the data were looked at.
     """
 
@@ -45,7 +45,7 @@ class MeasureRequest:
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
-    equipment: Equipment = NO_EQUIPMENT
+    resources: AttackerResources = NO_RESOURCES
     ledger: str | None = None
     strict: bool | None = None  # whether a measure that cannot be made is an error; else where `only` names it
 
@@ -79,7 +79,7 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
         mechanism=origin.spec,
         strict=request.only is not None if request.strict is None else request.strict,
         tick=progress.counter("measuring", len(chosen)),
-        completed=lambda subject: brought(request.equipment, subject, origin, seed),
+        completed=lambda subject: equip(request.resources, subject, origin, seed),
         report=lambda *found: report_of(request.data.name, found[0], origin, *found[1:]),
     )
 

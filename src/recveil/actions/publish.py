@@ -21,7 +21,7 @@ from recveil.mechanism import Mechanism, Synthesis
 from recveil.mechanisms.spec import as_mechanism, text
 from recveil.randomness import source
 from recveil.releases import aside
-from recveil.releases import ledger as book
+from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import check_writable, save, save_map
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
 from recveil.releases.doubts import doubts
@@ -92,7 +92,7 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
     lists = Catalogue() if again else _lists(request)
     check_public(mechanism, lists.is_given, lists.is_public, request.seed is not None)
     # read first: what cannot be kept is refused before anything is spent
-    answer = book.chosen_on_data(request.ledger, request.chosen_on_data)
+    answer = ledgers.chosen_on_data(request.ledger, request.chosen_on_data)
     if again:
         request.engine.check_reach(request.out)
         titles = request.catalogue.titles if request.catalogue else None
@@ -222,7 +222,7 @@ def _on_spark(request: ReleaseRequest, mechanism: Mechanism, lists: Catalogue, a
         rows = table(request.data.under(mechanism), spark, items=lists.items, progress=progress)
         for line in doubts(mechanism, rows, lists):
             progress.note(WARNING + line)
-        without = aside.share_aside(book.read(request.ledger)) if request.ledger else 0.0
+        without = aside.share_aside(ledgers.read(request.ledger)) if request.ledger else 0.0
         if request.ledger and without:
             rows = parts.enter_context(held_out(rows, without, aside.chance(request.ledger)))[0]
         seen = table_fingerprint(rows) if request.ledger else None
@@ -256,7 +256,7 @@ def _enter(request: ReleaseRequest, note: Callable[[], str | None], without: flo
     """What enters a release into the ledger before any noise is drawn; nothing without a ledger."""
     if not request.ledger:
         return None
-    return book.into(request.ledger, outside=request.outside_budget, note=note, without=without)
+    return ledgers.into(request.ledger, outside=request.outside_budget, note=note, without=without)
 
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
@@ -272,9 +272,9 @@ def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], draw
             lines.append(f"the noisy statistics are in {request.keep_statistics}")
         if not drawn_again:
             lines.append(spent(made.published))
-    if request.ledger and (aside_ := aside.share_aside(book.read(request.ledger))) and not drawn_again:
+    if request.ledger and (aside_ := aside.share_aside(ledgers.read(request.ledger))) and not drawn_again:
         lines.append(f"{aside_:.3g} of the people are set aside to be judged on, and are in no release of this ledger")
-    lines += book.summary(request.ledger) if request.ledger else []
+    lines += ledgers.summary(request.ledger) if request.ledger else []
     promise = manifest["guarantee"]
     if "observed" in (promise["given"] or ""):
         lines.append(f"taken to be public: {promise['given']}; if it is not, give the true lists with --catalogue")

@@ -15,21 +15,21 @@ from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
 from recveil.advisor import people_api, problems, public_api
-from recveil.advisor.guard import HEADERS, StudioGuard
+from recveil.advisor.guard import HEADERS, AdvisorGuard
 from recveil.advisor.offline import offline_page
-from recveil.advisor.studio import Studio
+from recveil.advisor.service import Advisor
 from recveil.web import messages
 
 HERE = Path(__file__).parent
 NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
 
 
-def create_app(studio: Studio) -> FastAPI:
-    """The web application of a studio."""
+def create_app(advisor: Advisor) -> FastAPI:
+    """The web application of an advisor."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        work = [asyncio.create_task(task) for task in studio.work()]
+        work = [asyncio.create_task(task) for task in advisor.work()]
         yield
         for task in work:
             task.cancel()
@@ -45,8 +45,8 @@ def create_app(studio: Studio) -> FastAPI:
         telemetry=NO_TELEMETRY,  # requests name items: no trace of them leaves this process
         responses=problems.documented(500),
     )
-    app.state.studio = studio
-    app.add_middleware(StudioGuard, studio=studio)
+    app.state.advisor = advisor
+    app.add_middleware(AdvisorGuard, advisor=advisor)
     problems.install(app, [*people_api.router.routes, *public_api.router.routes])
     problems.describe(app)
     app.add_exception_handler(Exception, _unexpected)
@@ -87,6 +87,6 @@ def _pages(app: FastAPI) -> None:
     @app.get("/history/offline", include_in_schema=False)
     async def offline(request: Request) -> Response:
         language = messages.chosen(request.headers.get("accept-language"))
-        saved = await asyncio.to_thread(offline_page, await request.app.state.studio.shown(), language)
+        saved = await asyncio.to_thread(offline_page, await request.app.state.advisor.shown(), language)
         named = {"Content-Disposition": 'attachment; filename="recveil-history.html"', "Vary": "Accept-Language"}
         return Response(saved, media_type="text/html", headers=named)

@@ -59,11 +59,11 @@ def _with_ours(headers: Iterable[tuple[bytes, bytes]], public: bool) -> list[tup
     return [*kept, *OURS[public], *(() if said else (UNLESS_SAID[public],))]
 
 
-class StudioGuard:
-    """ASGI middleware of one studio."""
+class AdvisorGuard:
+    """ASGI middleware of one advisor."""
 
-    def __init__(self, app: ASGIApp, studio: Any) -> None:
-        self.app, self.studio = app, studio
+    def __init__(self, app: ASGIApp, advisor: Any) -> None:
+        self.app, self.advisor = app, advisor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -97,7 +97,7 @@ class StudioGuard:
                 raise
         finally:
             took, route = perf_counter() - begin, _route(inner)
-            self.studio.metrics.count(scope["method"], route, status, took)
+            self.advisor.metrics.count(scope["method"], route, status, took)
             log.info(REQUEST, scope["method"], route, status, 1000 * took)
 
     def admitted(self, scope: Scope) -> int:
@@ -108,11 +108,11 @@ class StudioGuard:
             raise Problem(421, "this server is not asked for under this name; --site NAME tells it another")
         limit = BODY
         if scope["path"].startswith(LIMITED) and scope["method"] in ("GET", "HEAD"):
-            self.studio.reads.spend(network_of(scope), SEARCH if b"query=" in scope["query_string"] else 1)
+            self.advisor.reads.spend(network_of(scope), SEARCH if b"query=" in scope["query_string"] else 1)
         changes = scope["path"] == CATALOGUE and scope["method"] == "PUT"
         withdraws = scope["path"].startswith(f"{CATALOGUE}/") and scope["method"] == "DELETE"
         if changes or withdraws or scope["path"] == METRICS:
-            check_admin(self.studio, headers.get("authorization", ""), network_of(scope))
+            check_admin(self.advisor, headers.get("authorization", ""), network_of(scope))
             limit = CATALOGUE_BODY if changes else BODY
         declared = headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
@@ -126,7 +126,7 @@ class StudioGuard:
             name = name[1:].partition("]")[0]
         elif name.count(":") == 1:
             name = name.partition(":")[0]
-        if name == "localhost" or name in self.studio.settings.sites:
+        if name == "localhost" or name in self.advisor.settings.sites:
             return True
         return _is_address(name)
 
@@ -144,13 +144,13 @@ def network_of(scope: Scope) -> str:
     return network(scope["client"][0]) if scope.get("client") else ""
 
 
-def check_admin(studio: Any, authorization: str, whose: str) -> None:
+def check_admin(advisor: Any, authorization: str, whose: str) -> None:
     """The admin token, before a body is read; guesses are counted."""
-    studio.strangers.check(whose)
+    advisor.strangers.check(whose)
     kind, _, token = authorization.partition(" ")
-    expected = studio.settings.admin
+    expected = advisor.settings.admin
     if kind.lower() != "bearer" or expected is None or not compare_digest(digest(token.strip()), expected):
-        studio.strangers.spend(whose)
+        advisor.strangers.spend(whose)
         raise not_admin()
 
 

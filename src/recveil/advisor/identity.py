@@ -58,7 +58,7 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
         found = Caller(digest(cookie), cookie, browser=True)
     else:
         raise nobody()
-    request.app.state.studio.requests.spend(found.token)
+    request.app.state.advisor.requests.spend(found.token)
     return found
 
 

@@ -22,7 +22,7 @@ from recveil.advisor.store import YEAR, iso, now, reading
 from recveil.data import from_ids
 from recveil.dp.budget import epsilon_of, rho_of
 from recveil.errors import RecveilError
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams
 from recveil.mechanisms.dp_streams.lists import similarity
 from recveil.randomness import entropy
@@ -150,8 +150,8 @@ def learn(data: Any, mechanism: DpStreams) -> dict[str, Any]:
     }
 
 
-def _public(catalogue: pl.Series) -> Public:
-    return Public("clicks", "user", catalogue, None, catalogue=True)
+def _public(catalogue: pl.Series) -> PublicInfo:
+    return PublicInfo("clicks", "user", catalogue, None, catalogue=True)
 
 
 def newest_number(db: sa.Connection) -> int:

@@ -1,4 +1,4 @@
-"""A log of clicks becomes the first people of a studio: nameless ones, whose accounts nobody holds a token for."""
+"""A log of clicks becomes the first people of an advisor: nameless ones, whose accounts nobody holds a token for."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from recveil.advisor.identity import (
     set_cookie,
 )
 from recveil.advisor.problems import Problem, documented, nobody
-from recveil.advisor.studio import Studio
+from recveil.advisor.service import Advisor
 from recveil.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write, mark
 
 router = APIRouter(prefix="/api/v1/people", tags=["people"])
@@ -91,44 +91,44 @@ class Suggestions(Body):
     basis: Literal["model", "neighbourhood", "popular"]
 
 
-def studio_of(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio
+def advisor_of(request: Request) -> Advisor:
+    advisor: Advisor = request.app.state.advisor
+    return advisor
 
 
 async def read(request: Request, caller: Caller, what: Any) -> Any:
     """`what(db, person)` for the holder of the token, in a thread."""
 
-    studio, whose = studio_of(request), network_of(request.scope)
-    if caller.token not in studio.known:
-        studio.strangers.check(whose)
+    advisor, whose = advisor_of(request), network_of(request.scope)
+    if caller.token not in advisor.known:
+        advisor.strangers.check(whose)
 
     def run() -> Any:
-        with store.reading(studio_of(request).engine) as db:
+        with store.reading(advisor_of(request).engine) as db:
             person = store.person(db, caller.token)
             return None if person is None else (person, what(db, person))
 
     found = await asyncio.to_thread(run)
     if found is None:
-        studio.strange(caller.token, whose)
+        advisor.strange(caller.token, whose)
         raise nobody()
-    studio.met(caller.token)
+    advisor.met(caller.token)
     return found
 
 
 async def write(request: Request, caller: Caller, wish: Write) -> dict[str, Any]:
     """The answer to a write of the holder of the token."""
-    studio, whose = studio_of(request), network_of(request.scope)
-    if caller.token not in studio.known:
-        studio.strangers.check(whose)
+    advisor, whose = advisor_of(request), network_of(request.scope)
+    if caller.token not in advisor.known:
+        advisor.strangers.check(whose)
     try:
-        made = await studio.write(wish)
+        made = await advisor.write(wish)
     except Problem as problem:
         if problem.status == 401:
-            studio.strange(caller.token, whose)
+            advisor.strange(caller.token, whose)
         raise
     if not isinstance(wish, Erase):
-        studio.met(caller.token)
+        advisor.met(caller.token)
     return made
 
 
@@ -156,10 +156,10 @@ async def join(request: Request, response: Response) -> Any:
             set_cookie(request, response, cookie)
             response.status_code = 200
             return {"token": cookie, "created": store.iso(person.created)}
-    studio = studio_of(request)
-    await studio.admit(network_of(request.scope))
+    advisor = advisor_of(request)
+    await advisor.admit(network_of(request.scope))
     token = new_token()
-    made = await studio.write(Join(digest(token)))
+    made = await advisor.write(Join(digest(token)))
     if browser:
         set_cookie(request, response, token)
     return {"token": token, **made}
@@ -170,7 +170,7 @@ async def me(request: Request, response: Response, caller: Known) -> Any:
     """How many clicks, and which strategy. A visit makes the token good for another year."""
     person, clicks = await read(request, caller, store.click_count)
     if person.seen < store.now() - store.DAY:
-        await studio_of(request).write(Visit(caller.token))
+        await advisor_of(request).write(Visit(caller.token))
         if caller.browser:
             set_cookie(request, response, caller.secret)
     return {"clicks": clicks, "strategy": person.strategy}
@@ -186,7 +186,7 @@ async def choose(request: Request, caller: Known, body: StrategyChoice) -> Any:
 @router.get("/me/clicks", response_model=ClickList, responses=mine)
 async def clicks(request: Request, caller: Known) -> Any:
     """Her clicks in the order of clicking; `counted` says whether the item's public profile knows of it yet."""
-    _, found = await read(request, caller, partial(store.clicks_of, private=studio_of(request).private))
+    _, found = await read(request, caller, partial(store.clicks_of, private=advisor_of(request).private))
     return {"clicks": found}
 
 
@@ -197,7 +197,7 @@ async def click(request: Request, caller: Known, item: Item, body: ClickBody, id
 
 async def clicked(request: Request, whose: Caller, item: str, sign: Sign, key: str) -> Response:
     """The answer to a click that is on the disk."""
-    studio_of(request).clicks.spend(whose.token)
+    advisor_of(request).clicks.spend(whose.token)
     wish = Click(whose.token, item, 1 if sign == "like" else -1, key, mark(whose.secret, item))
     made = await write(request, whose, wish)
     again = made.pop("again")
@@ -245,18 +245,18 @@ async def undo(request: Request, caller: Known, item: Item) -> None:
 @router.get("/me/recommendations", response_model=Suggestions, responses=mine)
 async def recommendations(request: Request, caller: Known, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Any:
     """What is like what she likes, or what most people like; in closed groups, what people close to her like."""
-    studio = studio_of(request)
-    _, found = await read(request, caller, partial(store.clicks_of, private=studio.private))
+    advisor = advisor_of(request)
+    _, found = await read(request, caller, partial(store.clicks_of, private=advisor.private))
     own = {row["item"]: 1 if row["sign"] == "like" else -1 for row in found}
-    await studio.shown()
-    items, basis = await asyncio.to_thread(studio.recommend, own, limit)
+    await advisor.shown()
+    items, basis = await asyncio.to_thread(advisor.recommend, own, limit)
     return {"items": items, "basis": basis}
 
 
 @router.get("/me/export", responses=mine)
 async def export(request: Request, caller: Known) -> JSONResponse:
     """Everything that is stored about her, as a file."""
-    _, found = await read(request, caller, partial(store.export, private=studio_of(request).private))
+    _, found = await read(request, caller, partial(store.export, private=advisor_of(request).private))
     return JSONResponse(found, headers={"Content-Disposition": 'attachment; filename="recveil.json"'})
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from recveil.advisor.identity import IsAdmin
 from recveil.advisor.loading import KEY, TITLE, valid_key, valid_text
-from recveil.advisor.people_api import Body, studio_of
+from recveil.advisor.people_api import Body, advisor_of
 from recveil.advisor.people_api import Item as ItemId
 from recveil.advisor.problems import AWAY_ERRORS, Problem, documented
 from recveil.advisor.publication import JsonDocument
@@ -138,7 +138,7 @@ async def ready(request: Request) -> Any:
     """The server answers and its database too."""
 
     def look() -> None:
-        with reading(studio_of(request).engine) as db:
+        with reading(advisor_of(request).engine) as db:
             db.exec_driver_sql("SELECT 1")
 
     try:
@@ -156,7 +156,7 @@ async def items(
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Any:
     """The catalogue by title. A profile is null where fewer than min_people clicked."""
-    table = await studio_of(request).shown()
+    table = await advisor_of(request).shown()
     total, found = await asyncio.to_thread(table.search, query, offset, limit)
     return {"total": total, "people": table.people, "min_people": table.min_people, "items": found}
 
@@ -170,7 +170,7 @@ async def profiles(
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The whole public table in one request, so that nobody has to ask about one item."""
-    return _sent((await studio_of(request).shown()).table, if_none_match, accept_encoding)
+    return _sent((await advisor_of(request).shown()).table, if_none_match, accept_encoding)
 
 
 @router.get("/catalogue", response_model=Titles, responses={304: {"description": "Not changed"}, **documented(429)})
@@ -180,7 +180,7 @@ async def catalogue(
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
     """All ids and titles in one request, by title."""
-    return _sent((await studio_of(request).shown()).catalogue, if_none_match, accept_encoding)
+    return _sent((await advisor_of(request).shown()).catalogue, if_none_match, accept_encoding)
 
 
 @router.get("/model", response_model=ModelStatus, responses={304: {"description": "Not changed"}, **documented(429)})
@@ -190,7 +190,7 @@ async def model(
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The model of items: lists are computed from it where her clicks are."""
-    return _sent(studio_of(request).model_sheet, if_none_match, accept_encoding)
+    return _sent(advisor_of(request).model_sheet, if_none_match, accept_encoding)
 
 
 def _sent(sheet: JsonDocument, if_none_match: str | None, accept_encoding: str | None) -> Response:
@@ -219,9 +219,9 @@ def _takes_gzip(accepted: str) -> bool:
 @router.get("/metrics", response_class=PlainTextResponse, responses=documented(401, 429), dependencies=[IsAdmin])
 async def metrics(request: Request) -> Response:
     """What the server did, for Prometheus. Admin only: how often people click is nobody else's business."""
-    studio = studio_of(request)
-    gauges: dict[str, float] = {"waiting_writes": studio.commit.waiting, "people_shown": studio.snapshot.people}
-    return PlainTextResponse(studio.metrics.text(gauges))
+    advisor = advisor_of(request)
+    gauges: dict[str, float] = {"waiting_writes": advisor.commit.waiting, "people_shown": advisor.snapshot.people}
+    return PlainTextResponse(advisor.metrics.text(gauges))
 
 
 @router.put(
@@ -229,7 +229,7 @@ async def metrics(request: Request) -> Response:
 )
 async def stock(request: Request, body: NewItems) -> Any:
     """Add items, or give known ones a new title; withdrawn ones stay withdrawn. Admin only."""
-    return await studio_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))
+    return await advisor_of(request).write(Stock(tuple((item.id, item.title) for item in body.items)))
 
 
 @router.delete(
@@ -237,4 +237,4 @@ async def stock(request: Request, body: NewItems) -> Any:
 )
 async def withdraw(request: Request, item: ItemId) -> None:
     """Withdraw an item for ever: nobody sees or clicks it again, and its id is never used for another. Admin only."""
-    await studio_of(request).write(Withdraw(item))
+    await advisor_of(request).write(Withdraw(item))

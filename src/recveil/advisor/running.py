@@ -22,9 +22,9 @@ from recveil.advisor.app import create_app
 from recveil.advisor.connections import bounded, room
 from recveil.advisor.logs import to_standard_error
 from recveil.advisor.noisy_counters import blur
+from recveil.advisor.service import Advisor, Settings, open_advisor
 from recveil.advisor.sharing import Sharing
 from recveil.advisor.store import connect, reading
-from recveil.advisor.studio import Settings, Studio, open_studio
 from recveil.errors import RecveilError
 
 log = logging.getLogger("recveil.advisor")
@@ -49,9 +49,9 @@ def check_workers(n: int, engine: Engine) -> None:
         raise RecveilError("--workers: SQLite has one writer; several workers need --database postgresql://...")
 
 
-def server_of(studio: Studio, serving: Serving) -> uvicorn.Server:
+def server_of(advisor: Advisor, serving: Serving) -> uvicorn.Server:
     config = uvicorn.Config(
-        create_app(studio),
+        create_app(advisor),
         log_config=None,
         access_log=False,  # it would name items; ours does not
         http=bounded(serving.trusted, room()),
@@ -62,15 +62,15 @@ def server_of(studio: Studio, serving: Serving) -> uvicorn.Server:
         timeout_graceful_shutdown=5,
     )
     to_standard_error(serving.json_log)
-    tell_overspent(studio)
+    tell_overspent(advisor)
     _settle()
-    studio.when_learned = _settle  # learning loads as much again
+    advisor.when_learned = _settle  # learning loads as much again
     return uvicorn.Server(config)
 
 
-def tell_overspent(studio: Studio) -> None:
+def tell_overspent(advisor: Advisor) -> None:
     """What the page says too: an earlier recveil showed counters whose noise could be undone."""
-    with reading(studio.engine) as db:
+    with reading(advisor.engine) as db:
         known = blur(db)
     if known is not None and known.overspent is not None:
         log.warning(
@@ -90,7 +90,7 @@ def _work(serving: Serving, listening: socket.socket, salt: bytes, number: int) 
     """One of several workers; it does not outlive the process that started it."""
     engine = connect(serving.database)
     try:
-        server = server_of(open_studio(engine, serving.settings, salt, number), serving)
+        server = server_of(open_advisor(engine, serving.settings, salt, number), serving)
         parent = multiprocessing.parent_process()
 
         def orphaned() -> None:

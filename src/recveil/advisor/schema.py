@@ -1,4 +1,4 @@
-"""The tables of the studio, and how a database gets them.
+"""The tables of the advisor, and how a database gets them.
 
 people: an account is the SHA-256 of a random token; people of a loaded log have none, so nobody can be them.
 items: the catalogue with exact counters (likes, dislikes), and what of them is shown to the public.

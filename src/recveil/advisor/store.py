@@ -1,4 +1,4 @@
-"""The database of the studio: how it is opened, and everything that is read from it.
+"""The database of the advisor: how it is opened, and everything that is read from it.
 
 SQLite: write-ahead log with synchronous=FULL, so a commit is on the disk before its click is acknowledged, and reading
 goes on meanwhile. (NORMAL would survive a killed process but could lose the last commits with the power.)

@@ -20,15 +20,15 @@ from recveil.evaluation.cache import Cache, fingerprint
 from recveil.evaluation.catalogue import ATTACKS
 from recveil.evaluation.compare import CompareRequest, run_compare
 from recveil.evaluation.design import Design
-from recveil.evaluation.equipment import Equipment
 from recveil.evaluation.measure import Findings
 from recveil.evaluation.people import informed
+from recveil.evaluation.resources import AttackerResources
 from recveil.formats.schema import Schema
 from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.spec import as_mechanism
-from recveil.releases import ledger as book
+from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import Bundle
 from recveil.releases.catalogue import Catalogue, as_catalogue, one_of
 from recveil.releases.doubts import doubts
@@ -135,8 +135,8 @@ def release(
     for line in doubts(chosen, rows, given or Catalogue()):
         SCREEN.note(WARNING + line)
     if ledger := more.pop("ledger", None):
-        more["enter"] = book.into(ledger, note=lambda: fingerprint(rows))
-    answer = book.chosen_on_data(ledger, more.pop("chosen_on_data", False))
+        more["enter"] = ledgers.into(ledger, note=lambda: fingerprint(rows))
+    answer = ledgers.chosen_on_data(ledger, more.pop("chosen_on_data", False))
     everyone = not isinstance(data, Interactions)  # as read just now; others may name people who are not in the data
     made = protect(rows, chosen, seed=seed, time=time, catalogue=given, **{"everyone": everyone, **more})
     return replace(told(made, answer), schema_from=asked.schema_from)
@@ -173,7 +173,7 @@ def measure(
     known: Sequence[int] | None = None,
     holdout: Any = None,
     strict: bool | None = None,
-    **equipment: Any,
+    **resources: Any,
 ) -> Any:
     """What a release gives away, and what it is worth: attacks and metrics with intervals, controls and chance.
 
@@ -184,11 +184,11 @@ def measure(
     only: names of measures; one of these that cannot be made is an error, unless `strict` is False.
     known: how many items of a person the linkage attacker knows.
     holdout: people of the data who are not in the release, anything that `read` takes.
-    equipment: shadows=32 to learn an attack from, and items, the public file over which those are made;
+    resources: shadows=32 to learn an attack from, and items, the public file over which those are made;
         attributes, a table of people; also, another bundle of them; schema, as for `read`; ledger, a file in which
         the look is entered.
 
-    The result shows itself as a table; `.frame()` is that table, `.left_out` says what could not be measured, and why.
+    The result shows itself as a table; `.frame()` is that table, `.skipped` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
 
     >>> data = recveil.read("sample:films?users=100,items=80")
@@ -203,15 +203,15 @@ def measure(
     elif not isinstance(released, Interactions | Release | Bundle):
         released = Input(released, duplicates="all").rows()
     request = MeasureRequest(
-        data=Input(data, schema=equipment.pop("schema", None)),
+        data=Input(data, schema=resources.pop("schema", None)),
         release=released,
         holdout=None if holdout is None else Input(holdout),
         only=None if only is None else tuple(only),
         known=None if known is None else tuple(known),
         seed=seed,
         strict=strict,
-        ledger=equipment.pop("ledger", None),
-        equipment=Equipment(catalogue=public_items_of(equipment), **equipment),
+        ledger=resources.pop("ledger", None),
+        resources=AttackerResources(catalogue=public_items_of(resources), **resources),
     )
     return run_measure(request)
 

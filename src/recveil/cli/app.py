@@ -10,6 +10,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from recveil.cli.advisor import advisor
+from recveil.cli.arguments import say
 from recveil.cli.assess import assess
 from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
@@ -29,7 +31,6 @@ from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
-from recveil.cli.serve import VARIABLES, serve
 from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
@@ -43,16 +44,24 @@ GROUPS = {
     "Start": ("demo", "desk", "run"),
     "Look": ("inspect", "assess", "mechanisms"),
     "Protect": ("release", "tune", "recommend", "predict"),
-    "Attack and judge": ("measure", "attack", "compare", "audit"),
+    "Attack and judge": ("measure", "compare", "audit"),
     "Decide and publish": ("decide", "verify", "withdraw", "export", "keys", "ledger"),
     "The way back": ("judge",),
-    "The click advisor": ("clicks", "serve", "store"),
+    "The click advisor": ("clicks", "advisor", "store"),
     "Papers": ("reproduce",),
 }
+# Names of the version before, which still work and say the new one.
+OLD_NAMES = {"attack": ["measure"], "serve": ["advisor", "serve"]}
 
 
 class CommandsByTheWay(TyperGroup):
     """Commands in the order of the work, not of the alphabet."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if new := OLD_NAMES.get(args[0]):
+            say(f"recveil {args[0]} is recveil {' '.join(new)} now; the old name goes with the next version")
+            args = [*new, *args[1:]]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, names in GROUPS.items():
@@ -75,8 +84,7 @@ for command in (
     release, reproduce, run, tune, verify, withdraw,
 ):  # fmt: skip
     app.command()(command)
-app.command(context_settings={"auto_envvar_prefix": VARIABLES})(serve)
-app.command("attack", help="Another name for measure.\n\nExample: recveil attack ratings.csv out")(measure)
+app.add_typer(advisor, name="advisor")
 app.add_typer(judge, name="judge")
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")

@@ -39,21 +39,21 @@ def desk(
     Example: recveil desk ratings.csv --project ratings-desk
     """
     from recveil.desk.pages.app import DeskServer
+    from recveil.desk.pages.desk_state import DeskState
     from recveil.desk.pages.guard import Keys
-    from recveil.desk.pages.office import Office
-    from recveil.desk.project.crew import Crew, free_memory
     from recveil.desk.project.folder import open_project, sole_desk
+    from recveil.desk.project.worker_pool import WorkerPool, free_memory
 
     opened = open_project(project)
     with sole_desk(opened), _listen(port) as listening:
         keys = Keys(listening.getsockname()[1])
-        crew = Crew(opened, int(memory * 1e9) if memory else free_memory())
-        crew.prepare()
-        office = Office(opened, crew)
+        workers = WorkerPool(opened, int(memory * 1e9) if memory else free_memory())
+        workers.prepare()
+        desk_state = DeskState(opened, workers)
         if data:
             _take(opened, data)
-            office.start("overview")
-        server = DeskServer(office, keys)
+            desk_state.start("overview")
+        server = DeskServer(desk_state, keys)
         listening.listen(128)
         shown = {"url": keys.address, "project": str(opened.folder)}
         answer(shown, [f"open {keys.address}   (Ctrl-C stops; the address works once)"], as_json)

@@ -42,9 +42,9 @@ def check(file: File = "ledger.jsonl", as_json: Json = False) -> None:
 
     Example: recveil ledger check --ledger shop.jsonl
     """
-    from recveil.releases import book
+    from recveil.releases import hash_chain
 
-    problems, remarks = book.check(file)
+    problems, remarks = hash_chain.check(file)
     lines = [f"{file}: {'changed' if problems else 'whole'}", *problems, *(f"remark: {r}" for r in remarks)]
     answer({"whole": not problems, "problems": problems, "remarks": remarks}, lines, as_json)
     if problems:

@@ -105,7 +105,7 @@ def measure(
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
     from recveil.actions.engine import Engine
     from recveil.actions.measure import MeasureRequest, run_measure
-    from recveil.evaluation.equipment import Equipment
+    from recveil.evaluation.resources import AttackerResources
     from recveil.releases.inputs import Input
 
     request = MeasureRequest(
@@ -120,7 +120,7 @@ def measure(
         seed=seed,
         engine=Engine(engine, master),
         ledger=ledger,
-        equipment=Equipment(shadows, command, seconds, also, also_map, attributes, file),
+        resources=AttackerResources(shadows, command, seconds, also, also_map, attributes, file),
     )
     with terminal() as progress:
         found = run_measure(request, progress)
@@ -171,9 +171,9 @@ def _lines(found: Findings, every: bool) -> list[str]:
         weak = {name for name, attacker in record["attackers"].items() if attacker["weak"]}
         lines += [*table(record["measurements"], weak), ""]
         lines += [f"{name}: the attacker knows {facts['knows']}" for name, facts in record["attackers"].items()]
-        lines += [f"left out: {gap['name']} ({gap['why']})" for gap in record["left_out"]]
+        lines += [f"left out: {gap['name']} ({gap['why']})" for gap in record["skipped"]]
     else:
-        missing = ", ".join(gap["name"] for gap in record["left_out"])
+        missing = ", ".join(gap["name"] for gap in record["skipped"])
         left = f"; left out: {missing}" if missing else ""
         lines.append(f"{len(record['measurements'])} numbers were measured; --all shows them{left}")
     if record["riskiest"]:

@@ -127,8 +127,8 @@ def release(
         from recveil.guarantee import CHOSEN_ON_DATA
 
         lines.append(CHOSEN_ON_DATA[manifest["chosen_on_data"]])
-    if promise["little"]:
-        lines.insert(0, f"this promise means little: {promise['little']}")
+    if promise["weakness"]:
+        lines.insert(0, f"this promise means little: {promise['weakness']}")
     if manifest["seeded"]:
         lines.append("made with a seed: an experiment, not for publication")
     answer({"bundle": made.out, "manifest": manifest}, lines, as_json)

@@ -6,7 +6,7 @@ import typer
 
 from recveil.cli.arguments import Json, answer
 
-store = typer.Typer(no_args_is_help=True, help="Back up, restore and check the database of recveil serve.")
+store = typer.Typer(no_args_is_help=True, help="Back up, restore and check the database of recveil advisor serve.")
 Database = Annotated[
     str,
     typer.Option(metavar="URL", envvar="RECVEIL_SERVE_DATABASE", help="A SQLite file, or postgresql://..."),
@@ -21,7 +21,7 @@ def backup(
 ) -> None:
     """Copy the database into one file, also while it is served. It holds everybody's clicks: guard it as the database.
 
-    Example: recveil store backup monday.backup --database postgresql://studio@localhost/studio
+    Example: recveil store backup monday.backup --database postgresql://advisor@localhost/advisor
     """
     from recveil.advisor import backup as copying
 

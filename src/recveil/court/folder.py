@@ -22,7 +22,7 @@ from recveil.errors import RecveilError
 from recveil.formats.files import written
 from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.randomness import Source
-from recveil.releases import book, ledger
+from recveil.releases import hash_chain, ledger
 
 COUNTING = 0.05  # of the budget: the number of people, counted once
 COURT, PEOPLE, KEY, ITEMS, ANSWERS = "court.json", "people.npz", "key", "items.parquet", "answers.jsonl"
@@ -143,7 +143,7 @@ class Court:
 
     def lines(self) -> list[dict[str, Any]]:
         """The lines of this court in its ledger."""
-        return [e for e in book.read(self.ledger) if e.get("court") == self.settled.name]
+        return [e for e in hash_chain.read(self.ledger) if e.get("court") == self.settled.name]
 
     @property
     def left(self) -> int:
@@ -176,15 +176,15 @@ class Court:
         )
         line = ledger.entry(f"judge:{what}", promise.as_experiment() if self.settled.seeded else promise)
         line |= {"court": self.settled.name, "query": query, "people": [0.0, self.settled.share]}
-        with book.locked(self.ledger) as open_book:
-            mine = [e for e in open_book.entries if e.get("court") == self.settled.name]
+        with hash_chain.locked(self.ledger) as chain:
+            mine = [e for e in chain.entries if e.get("court") == self.settled.name]
             if any(e["query"] == query for e in mine):
                 return
             if sum(e["rho"] for e in mine) + cost > self.settled.rho * (1 + 1e-9):
                 raise RecveilError("the budget of this court is spent; nothing was drawn")
             if not self.settled.seeded:
-                ledger.refuse(open_book.entries, line, outside=False)
-            open_book.add(line)
+                ledger.refuse(chain.entries, line, outside=False)
+            chain.add(line)
 
 
 def open_court(path: str | Path) -> Court:

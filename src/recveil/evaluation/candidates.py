@@ -24,7 +24,7 @@ ELSEWHERE = "Made elsewhere: recveil knows what it holds, not how it came about,
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere:
+class ExternalRelease:
     """A release that exists already. It may hold everybody, so nobody is a stranger to it."""
 
     name: str
@@ -35,7 +35,7 @@ class Elsewhere:
 
 def candidates(
     data: Interactions, given: Sequence[Any], people: pl.DataFrame | None = None
-) -> list[Mechanism | Elsewhere]:
+) -> list[Mechanism | ExternalRelease]:
     """What is to be compared, each once; every mechanism fits the data, or the first that does not is named.
 
     people: what they are, for a mechanism that hides it.
@@ -55,31 +55,33 @@ def candidates(
     return list(chosen.values())
 
 
-def spec_of(one: Mechanism | Elsewhere) -> str:
+def spec_of(one: Mechanism | ExternalRelease) -> str:
     """What it is called in a report."""
-    return one.name if isinstance(one, Elsewhere) else text(one)
+    return one.name if isinstance(one, ExternalRelease) else text(one)
 
 
-def _candidate(given: Any) -> Mechanism | Elsewhere:
-    if isinstance(given, Elsewhere):
+def _candidate(given: Any) -> Mechanism | ExternalRelease:
+    if isinstance(given, ExternalRelease):
         return given
     if isinstance(given, Release):
-        return Elsewhere(
+        return ExternalRelease(
             f"{text(given.mechanism)} (given)", given.data, given.guarantee, first_paragraph(given.mechanism.card())
         )
     if isinstance(given, Interactions):
-        return Elsewhere("rows (given)", given, nothing(ELSEWHERE), ELSEWHERE)
+        return ExternalRelease("rows (given)", given, nothing(ELSEWHERE), ELSEWHERE)
     if isinstance(given, PathLike) or (isinstance(given, str) and not is_named(given) and _is_file(given)):
         return _file(fspath(given))
     return as_mechanism(given)
 
 
-def _file(path: str) -> Elsewhere:
+def _file(path: str) -> ExternalRelease:
     """A bundle, or a table that another tool wrote."""
     if (Path(path) / MANIFEST).is_file():
         bundle = load(path)
-        return Elsewhere(f"{Path(path).name} ({bundle.manifest['spec']})", bundle.data, bundle.guarantee, ELSEWHERE)
-    return Elsewhere(Path(path).name, Input(path, duplicates="all").all_rows(), nothing(ELSEWHERE), ELSEWHERE)
+        return ExternalRelease(
+            f"{Path(path).name} ({bundle.manifest['spec']})", bundle.data, bundle.guarantee, ELSEWHERE
+        )
+    return ExternalRelease(Path(path).name, Input(path, duplicates="all").all_rows(), nothing(ELSEWHERE), ELSEWHERE)
 
 
 def _is_file(given: str) -> bool:

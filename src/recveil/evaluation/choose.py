@@ -25,7 +25,7 @@ from recveil.evaluation.recommenders.ranker import Model, recommend
 from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.mechanism import Mechanism
 from recveil.randomness import seeded, source
-from recveil.releases import ledger as book
+from recveil.releases import ledger as ledgers
 from recveil.releases.catalogue import as_catalogue
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, Progress
@@ -98,12 +98,12 @@ def run_choose(request: ChooseRequest, progress: Progress = SILENT) -> NoisyChoi
     for one in wanted:
         made[spec_of(one)] = _fit(request, one, fitted)
         step(1)
-    book.into(request.ledger)(book.CHOICE, promise(rows.unit, request.epsilon, request.seed is not None))
+    ledgers.into(request.ledger)(ledgers.CHOICE, promise(rows.unit, request.epsilon, request.seed is not None))
     judges = halves(people)
     scores = {
         name: 0 if data is None else score(REFEREE.fit(data, 0), data.items, judges) for name, data in made.items()
     }
-    spec = noisy_choice(scores, WHOLE, request.epsilon, chance.derive(book.CHOICE))
+    spec = noisy_choice(scores, WHOLE, request.epsilon, chance.derive(ledgers.CHOICE))
     return NoisyChoice(spec, _words(request, spec, rows.unit), request.epsilon, tuple(scores))
 
 
@@ -156,7 +156,7 @@ def _fit(request: ChooseRequest, one: Mechanism, rows: Interactions) -> Interact
 
     def enter(mechanism: Any, made: Guarantee) -> None:
         if request.stand_in is None:
-            book.into(request.ledger)(mechanism, made)
+            ledgers.into(request.ledger)(mechanism, made)
             spent.append(mechanism)
 
     try:

@@ -11,7 +11,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.evaluation.shadows import Maker
 from recveil.formats import read
-from recveil.measurement import LeftOutError
+from recveil.measurement import SkippedError
 
 SECONDS = 600.0  # that a command may take for one release
 
@@ -38,16 +38,16 @@ def command_maker(command: str, seconds: float = SECONDS) -> Maker:
             try:
                 done = subprocess.run(arguments, capture_output=True, timeout=seconds, check=False)
             except subprocess.TimeoutExpired:
-                raise LeftOutError(f"{words[0]} did not finish within {seconds:g} seconds") from None
+                raise SkippedError(f"{words[0]} did not finish within {seconds:g} seconds") from None
             except OSError as error:
-                raise LeftOutError(f"{words[0]} cannot be run: {error.strerror}") from None
+                raise SkippedError(f"{words[0]} cannot be run: {error.strerror}") from None
             if done.returncode:
                 last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
                 raise RecveilError(
                     f"{words[0]} failed with exit code {done.returncode}" + (f": {last[0]}" if last else "")
                 )
             if not made.is_file():
-                raise LeftOutError(f"{words[0]} ended well and wrote nothing to {{out}}")
+                raise SkippedError(f"{words[0]} ended well and wrote nothing to {{out}}")
             return read(made, duplicates="all")
 
     return make

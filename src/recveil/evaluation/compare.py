@@ -17,7 +17,7 @@ from recveil.data import Interactions, concat
 from recveil.errors import NO_MEMORY, RecveilError
 from recveil.evaluation.advice import advise
 from recveil.evaluation.cache import Cache, fingerprint
-from recveil.evaluation.candidates import Elsewhere, candidates, first_paragraph, spec_of
+from recveil.evaluation.candidates import ExternalRelease, candidates, first_paragraph, spec_of
 from recveil.evaluation.catalogue import MEASURES, attackers
 from recveil.evaluation.choose import honest_ways
 from recveil.evaluation.design import Design, HeldOut, measures, split
@@ -28,8 +28,8 @@ from recveil.evaluation.losses import entry_of
 from recveil.evaluation.measured import mismatch
 from recveil.evaluation.people import labelled, print_of, read_people
 from recveil.evaluation.shadows import Halves, maker, of_halves
-from recveil.guarantee import Guarantee
-from recveil.measurement import LeftOutError, Measure, Measurement, Trial, attempt, trial
+from recveil.guarantee import from_record
+from recveil.measurement import Measure, Measurement, SkippedError, Trial, attempt, trial
 from recveil.mechanism import Mechanism
 from recveil.releases.catalogue import Catalogue, as_catalogue, shared, tells
 from recveil.releases.inputs import Input
@@ -122,7 +122,7 @@ def compare(
         entries=tuple(job.entry for job in jobs),
         measurements=tuple(found),
         advice=advise(data),
-        left_out=(*refused, *undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
+        skipped=(*refused, *undefined, *(f"{name} of {', '.join(of)}: {why}" for (name, why), of in reasons.items())),
         meta={
             "version": __version__,
             **{name: value for name, value in asdict(design).items() if name != "only"},
@@ -159,7 +159,7 @@ def _done(
 
 
 def _job(
-    one: Mechanism | Elsewhere,
+    one: Mechanism | ExternalRelease,
     data: Interactions,
     splits: list[HeldOut],
     design: Design,
@@ -168,7 +168,7 @@ def _job(
     people: pl.DataFrame | None,
     lists: Catalogue | None,
 ) -> _Job:
-    if isinstance(one, Elsewhere):
+    if isinstance(one, ExternalRelease):
         return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), people, data)
     ours = type(one).__module__.startswith("recveil.")  # the cache is not told when another's program changes
     return _Released(one, splits, design, cache if ours else Cache(None), key, people, lists)
@@ -206,7 +206,7 @@ class _Job:
         if facts is None:
             facts = self.facts().record()
             self.cache.put(facts, *self.key, self.spec, "entry")
-        return Entry(**{**facts, "guarantee": Guarantee(**facts["guarantee"]), "lost": tuple(facts["lost"])})
+        return Entry(**{**facts, "guarantee": from_record(facts["guarantee"]), "lost": tuple(facts["lost"])})
 
     def forget(self) -> None:
         """The releases themselves: what they are and what was found is kept."""
@@ -224,7 +224,7 @@ class _Job:
         step(f"{self.entry.spec}: release")
         for name, function in chosen.items():
             entry = MEASURES[name]
-            own = [self.design.splits] if entry.splits else [self.design.shadowed] * (entry.brought == "shadows")
+            own = [self.design.splits] if entry.splits else [self.design.n_shadows] * (entry.brought == "shadows")
             key = (*self.key, self.spec, name, *own)
             known = self.cache.get(*key)
             if known is None:
@@ -261,10 +261,10 @@ class _Released(_Job):
     @cached_property
     def first(self) -> Trial:
         subject = self.asked(self.splits[0].trial(self.made))
-        if not self.design.shadowed:
+        if not self.design.n_shadows:
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])
-        how = Halves(self.design.shadowed, seed=self.design.seed, promise=self.made.guarantee)
+        how = Halves(self.design.n_shadows, seed=self.design.seed, promise=self.made.guarantee)
         # What a mechanism chose by itself is published, and the attacker takes it; what it was told is not.
         attacked = self.candidate if self.candidate.hides_attribute else self.made.mechanism
         return replace(subject, shadows=(of_halves(everybody, maker(attacked, everybody, self.lists), how),))
@@ -291,7 +291,7 @@ class _Given(_Job):
 
     @cached_property
     def trials(self) -> list[Trial]:
-        raise LeftOutError("it was made elsewhere, once, so that there are no splits to compare")
+        raise SkippedError("it was made elsewhere, once, so that there are no splits to compare")
 
     def facts(self) -> Entry:
         self.first  # noqa: B018  # refuses what is no release of these data

@@ -37,7 +37,7 @@ class Design:
     shadows: int | None = None
 
     @property
-    def shadowed(self) -> int:
+    def n_shadows(self) -> int:
         """Releases of halves from which the shadow attack learns: as asked, else 16, or 8 for a first look."""
         return (8 if self.quick else 16) if self.shadows is None else self.shadows
 
@@ -71,7 +71,7 @@ def measures(design: Design, attributes: bool = False, items: bool = False) -> d
     for name in design.only or ():
         if name not in MEASURES:
             raise unknown("measure", name, MEASURES)
-    there = {"", *["attributes"] * attributes, *["items"] * items, *["shadows"] * bool(design.shadowed)}
+    there = {"", *["attributes"] * attributes, *["items"] * items, *["shadows"] * bool(design.n_shadows)}
     able = [name for name, e in MEASURES.items() if e.brought in there and not (design.quick and e.long)]
     return {name: _quick(MEASURES[name]) if design.quick else MEASURES[name].run for name in design.only or able}
 

@@ -13,7 +13,7 @@ from recveil.data import Interactions
 from recveil.evaluation.recommenders.mask import Lists, Similar, similar_items
 from recveil.evaluation.recommenders.mask import lists as lists_from_similar
 from recveil.formats.files import written
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_ratings import lists as rated
 from recveil.mechanisms.dp_ratings.drawing import direct
@@ -91,7 +91,7 @@ def learn_from_bits(
 def enter_bits(mechanism: Mask, data: Interactions, wish: Wish) -> None:
     """Into the ledger, before a bit is flipped."""
     if wish.enter:
-        public = Public(data.kind, data.unit, data.items, data.tags, False)
+        public = PublicInfo(data.kind, data.unit, data.items, data.tags, False)
         wish.enter(mechanism, promised(mechanism, public, wish.seed is not None))
 
 
@@ -147,12 +147,12 @@ def list_maker(published: Published, items: Any, n: int) -> tuple[Callable[[Inte
 def _published(data: Interactions, mechanism: Synthesis, wish: Wish, progress: Progress) -> Published:
     """Noisy tables over the public catalogue, or over items that are selected where none was given."""
     mechanism.check_fit(data)
-    mechanism = cast(Synthesis, mechanism.told(data))
+    mechanism = cast(Synthesis, mechanism.with_declared(data))
     data = data.compact()
     given = wish.catalogue or Catalogue()
     data = given.over(data)
     facts = given.facts(data.items) if mechanism.reads_features else None
-    public = Public(
+    public = PublicInfo(
         data.kind, data.unit, data.items, data.tags, given.items is not None, untyped=data.untyped, features=facts
     )
     tick = progress.counter(mechanism.name, mechanism.rounds_for(public) * len(data))

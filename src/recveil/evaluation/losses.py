@@ -9,7 +9,7 @@ from recveil.report.table import Entry
 COLUMNS = {"rating": "the ratings are gone", "tag": "the tags are gone"}
 
 
-def gone(given: Interactions, released: Interactions) -> tuple[str, ...]:
+def lost_columns(given: Interactions, released: Interactions) -> tuple[str, ...]:
     """Order, ratings, tags: what was there and is not in the release."""
     lost = [
         says
@@ -25,4 +25,4 @@ def entry_of(
 ) -> Entry:
     """What a release is, how much is in it, and what of the given rows is not."""
     sizes = {"items": rows.n_items, "items_of": given.compact().n_items}
-    return Entry(spec, promise, done, len(rows), rows.n_users, **sizes, drawn=drawn, lost=gone(given, rows))
+    return Entry(spec, promise, done, len(rows), rows.n_users, **sizes, drawn=drawn, lost=lost_columns(given, rows))

@@ -36,7 +36,7 @@ class Findings:
     """Measurements; the measures that were left out, with the reason; the riskiest users, for the owner alone."""
 
     measurements: list[Measurement]
-    left_out: dict[str, str]
+    skipped: dict[str, str]
     riskiest: list[dict[str, Any]]
     mechanism: str | None = None
     report: Report | None = field(default=None, repr=False)  # the same for a verdict and a page; none of a cluster
@@ -51,7 +51,7 @@ class Findings:
             "warning": str(self.report.meta.get("warning", "")) if self.report else "",
             "measurements": [m.record() for m in self.measurements],
             "attackers": attackers(m.measure for m in self.measurements),
-            "left_out": [{"name": name, "why": why} for name, why in self.left_out.items()],
+            "skipped": [{"name": name, "why": why} for name, why in self.skipped.items()],
             "riskiest": self.riskiest,
         }
 
@@ -68,7 +68,7 @@ class Findings:
             file.write(json.dumps(self.record(), ensure_ascii=False, allow_nan=False, default=str).encode())
 
     def _repr_html_(self) -> str:
-        left = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in self.left_out.items())
+        left = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in self.skipped.items())
         return str(self.frame()._repr_html_()) + (f"<p>left out:</p><ul>{left}</ul>" if left else "")
 
 
@@ -100,12 +100,12 @@ def measure_release(
     """Attack and judge a release of `data`, as its owner does.
 
     Held-out people are taken out of the data first; none of them may be in the release. A measure that lacks what it
-    needs is left out with a reason, or raises if `strict`. `completed` adds equipment to the trial; `report` makes a
+    needs is left out with a reason, or raises if `strict`. `completed` adds resources to the trial; `report` makes a
     page of what is found.
     """
     subject = completed(prepare(data, released, holdout=holdout, id_map=id_map))
     found: list[Measurement] = []
-    left_out: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     for name, function in (select() if measures is None else measures).items():
         if strict:
             some, why = measure(subject, {name: function}, seed, mechanism), ""
@@ -113,12 +113,12 @@ def measure_release(
             some, why = attempt(subject, name, function, seed, mechanism)
         found += some
         if why:
-            left_out[name] = why
+            skipped[name] = why
         tick(1)
     rng = np.random.default_rng([seed, *b"riskiest"])
     risky = riskiest(subject, rng)
-    page = report(subject, found, left_out, mismatch(data, released, id_map)) if report else None
-    return Findings(found, left_out, risky, mechanism, page)
+    page = report(subject, found, skipped, mismatch(data, released, id_map)) if report else None
+    return Findings(found, skipped, risky, mechanism, page)
 
 
 def prepare(

@@ -12,9 +12,9 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.evaluation.candidates import ELSEWHERE, first_paragraph
 from recveil.evaluation.catalogue import attackers
-from recveil.evaluation.equipment import Origin
 from recveil.evaluation.inspect import inspect
 from recveil.evaluation.losses import entry_of
+from recveil.evaluation.resources import Origin
 from recveil.guarantee import nothing
 from recveil.ids import places
 from recveil.measurement import Measurement, Trial
@@ -26,7 +26,7 @@ FEW = 0.5  # of the items or people that a release names: if fewer are in the da
 
 
 def report_of(
-    name: str, subject: Trial, origin: Origin, found: Sequence[Measurement], left_out: Mapping[str, str], warning: str
+    name: str, subject: Trial, origin: Origin, found: Sequence[Measurement], skipped: Mapping[str, str], warning: str
 ) -> Report:
     """A Report with one entry, for the same verdict and page as those of a comparison."""
     from recveil import __version__
@@ -48,7 +48,7 @@ def report_of(
         data={"source": name, **inspect(subject.train.compact())},
         entries=(entry,),
         measurements=tuple(replace(m, mechanism=spec) for m in found),
-        left_out=tuple(f"{measure}: {why}" for measure, why in left_out.items()),
+        skipped=tuple(f"{measure}: {why}" for measure, why in skipped.items()),
         meta=meta | ({"warning": warning} if warning else {}),
         words=Words(person="session" if subject.train.unit == "session" else "person"),
         attackers=attackers(m.measure for m in found),

@@ -22,7 +22,7 @@ from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import may_prove, parse
 from recveil.randomness import source
-from recveil.releases import ledger as book
+from recveil.releases import ledger as ledgers
 from recveil.releases.catalogue import Catalogue, as_catalogue, read_catalogue, shared, tells
 from recveil.releases.inputs import SAMPLE, Input
 from recveil.releases.progress import SILENT, Progress
@@ -126,7 +126,7 @@ def _measured_on(
             "sample:sessions as DATA, or say --on-data"
         )
     rows = data.rows(progress)
-    book.look(request.ledger, "tune", [request.spec], lambda: fingerprint(rows))
+    ledgers.look(request.ledger, "tune", [request.spec], lambda: fingerprint(rows))
     return rows, ON_DATA, None
 
 
@@ -142,7 +142,7 @@ def noisy_count(rows: Interactions, epsilon: float, seed: int | None, ledger: st
         proof="docs/guarantees/noise.md",
     )
     if ledger:
-        book.into(ledger)("count", promise if seed is None else promise.as_experiment())
+        ledgers.into(ledger)("count", promise if seed is None else promise.as_experiment())
     noise = int(draw(laplace(1 / Fraction(str(epsilon))), 1, source(seed).derive("count"))[0])
     there = len(np.unique(rows.user))
     return max(FEWEST, int(float(f"{there + noise:.2g}")))

@@ -68,9 +68,9 @@ def enough(value: float, low: float, high: float, limit: float, n: int) -> int |
     return ceil(n * (side / abs(limit - value)) ** 2)
 
 
-def not_run(found: Sequence[Finding], left_out: Sequence[Row]) -> list[dict[str, str]]:
+def not_run(found: Sequence[Finding], skipped: Sequence[Row]) -> list[dict[str, str]]:
     """What was not attacked, or is held against no limit, each with its reason."""
-    reasons = {gap["name"]: gap["why"] for gap in left_out}
+    reasons = {gap["name"]: gap["why"] for gap in skipped}
     done = {finding.attack.partition(" ")[0] for finding in found}
     return [
         {

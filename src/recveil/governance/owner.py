@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
 from recveil.evaluation.catalogue import ATTACKS
+from recveil.measurement import skipped_in
 from recveil.releases import claims
 from recveil.releases.bundle import placed, verified_digests
 from recveil.releases.claims import CLAIMS, Checked, Known, SignedClaim
@@ -75,9 +76,9 @@ def keep_measurements(
         return
     for kind, wanted in (("attacked", True), ("used", False)):
         chosen = [m for m in record["measurements"] if (m["measure"] in ATTACKS) == wanted]
-        left = [gap for gap in record["left_out"] if (gap["name"] in ATTACKS) == wanted]
+        left = [gap for gap in record["skipped"] if (gap["name"] in ATTACKS) == wanted]
         if chosen or left:
-            facts = {"file": kept, "measurements": chosen, "left_out": left}
+            facts = {"file": kept, "measurements": chosen, "skipped": left}
             claims.add(folder / CLAIMS, kind, digests, facts, signer)
 
 
@@ -89,11 +90,11 @@ def measurements(folder: Folder, digests: Mapping[str, str]) -> dict[str, Any] |
     try:
         found = json.loads(file.read())
         same = found["bundle"] == digests["manifest.json"]
-        if not (isinstance(found["measurements"], list) and isinstance(found["left_out"], list)):
+        if not (isinstance(found["measurements"], list) and isinstance(skipped := skipped_in(found), list)):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
         raise RecveilError(f"{file} cannot be read; measure the bundle again") from None
-    return dict(found) if same else None
+    return {**found, "skipped": skipped} if same else None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from recveil.errors import RecveilError
 from recveil.governance import evidence
 from recveil.governance.evidence import ABOVE, BETWEEN, Finding
 from recveil.governance.recipients import Recipient
-from recveil.guarantee import CHOSEN_ON_DATA, DECIDED_ON_DATA, NOT_ON_RECORD, strength
+from recveil.guarantee import CHOSEN_ON_DATA, DECIDED_ON_DATA, NOT_ON_RECORD, from_record, strength
 from recveil.mechanisms.spec import parse
 from recveil.releases import ledger
 from recveil.report.words import percent
@@ -54,9 +54,9 @@ class Context:
 def sheet(manifest: dict[str, Any], measured: dict[str, Any] | None, context: Context) -> dict[str, Any]:
     """All that the sheet says, as plain data, from what was measured; nothing is measured here."""
     numbers = measured["measurements"] if measured else []
-    left_out = measured["left_out"] if measured else []
+    skipped = measured["skipped"] if measured else []
     found = evidence.findings(numbers, context.recipient)
-    missing = evidence.not_run(found, left_out)
+    missing = evidence.not_run(found, skipped)
     outcome, sentences = recommend(manifest, found, context.recipient, measured is not None)
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -100,8 +100,8 @@ def recommend(
             "This release carries no proved promise: all that speaks for it is attacks that failed, and an attack that "
             "fails proves nothing about the next one; a release with a promise is to be preferred where it serves."
         )
-    elif promise.get("little"):
-        sentences.append(f"Its promise means little: {promise['little']}.")
+    elif weakness := from_record(promise).weakness:
+        sentences.append(f"Its promise means little: {weakness}.")
     against = [f"{f.attack} is above its limit ({percent(f.value)})" for f in above]
     if recipient.needs_promise and not proved:
         against.append("this recipient needs a proved promise")

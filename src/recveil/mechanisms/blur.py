@@ -19,7 +19,7 @@ from recveil import kernels
 from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Rows, Within, parameter
 from recveil.randomness import Source
 
 PENALTY = 0.3
@@ -74,10 +74,10 @@ class Blur(Masking):
         object.__setattr__(told, "_groups", dict(groups))
         return told
 
-    def settled(self, plan: Lists) -> Blur:
+    def with_parameters(self, plan: Lists) -> Blur:
         return replace(self)  # without what it was told
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing(
             "Profiles were padded against an attacker who does not know of it. What was added depends on the attribute "
             "itself: whoever knows the method can learn to read it, and nothing bounds how well."

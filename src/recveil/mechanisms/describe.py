@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Kind
-from recveil.mechanism import Masking, Mechanism, Public, Within
+from recveil.mechanism import Masking, Mechanism, PublicInfo, Within
 from recveil.mechanisms.spec import parse
 
 ITEMS = 1000  # of the catalogue on which a promise is spelled out
@@ -17,7 +17,7 @@ ITEMS = 1000  # of the catalogue on which a promise is spelled out
 
 def describe(mechanism: type[Mechanism]) -> dict[str, Any]:
     """As plain data; the promise is that of `example`, on a public catalogue of a thousand items."""
-    example = mechanism.name + (f":{mechanism.first_look}" if mechanism.first_look else "")
+    example = mechanism.name + (f":{mechanism.example_parameters}" if mechanism.example_parameters else "")
     promise = parse(example).guarantee(_public(mechanism))
     return {
         "name": mechanism.name,
@@ -46,7 +46,7 @@ def _parameter(f: Field[Any]) -> dict[str, Any]:
     }
 
 
-def _public(mechanism: type[Mechanism]) -> Public:
+def _public(mechanism: type[Mechanism]) -> PublicInfo:
     kind: Kind = "tags" if "tag" in mechanism.needs else "ratings" if "rating" in mechanism.needs else "clicks"
     tags = pl.Series(["a", "b"]) if kind == "tags" else None
-    return Public(kind, "user", pl.Series(np.arange(ITEMS)), tags, True, ("tags", "users"), pl.Series([0]))
+    return PublicInfo(kind, "user", pl.Series(np.arange(ITEMS)), tags, True, ("tags", "users"), pl.Series([0]))

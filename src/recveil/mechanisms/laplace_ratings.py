@@ -8,7 +8,7 @@ import numpy as np
 
 from recveil.data import Interactions
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Within, parameter
 from recveil.mechanisms.random_ratings import Histogram
 from recveil.randomness import Source
 
@@ -27,7 +27,7 @@ class LaplaceRatings(Masking):
         "drop", about="noisy ratings beyond the ends of the scale: drop the row, or clamp", rule=("drop", "clamp")
     )
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         seen = "a row that is there says who rated what" if self.outside == "drop" else "who rated what is unchanged"
         return nothing(
             f"Laplace noise at level eps = {self.eps:g} on the values, not differential privacy: {seen}, "

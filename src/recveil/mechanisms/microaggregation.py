@@ -14,7 +14,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.ids import places
-from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Rows, Within, parameter
 from recveil.randomness import Source
 
 
@@ -57,7 +57,7 @@ class Microaggregation(Masking):
         """Whether an item that one member alone rated can stand in the profile of a group."""
         return self.keep == "union" or self.k == 1 or (self.keep == "half" and self.k == 2)
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         people = "people" if public.unit == "user" else f"{public.unit}s"
         one = "an item may come from one member alone" if self.lone else "all of them may share an item"
         return nothing(

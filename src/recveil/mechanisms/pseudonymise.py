@@ -7,7 +7,7 @@ from typing import Any
 
 from recveil.data import Interactions
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public
+from recveil.mechanism import Masked, Masking, PublicInfo
 from recveil.randomness import Source
 
 
@@ -18,7 +18,7 @@ class Pseudonymise(Masking):
     name = "pseudonymise"
     purpose = "A baseline only: new ids do not hide anyone whose items are partly known."
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing("Linkage is not prevented: whoever knows a few items of a person can find her record.")
 
     def card(self) -> str:

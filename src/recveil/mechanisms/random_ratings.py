@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recveil import kernels
 from recveil.data import Interactions
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, parameter
 from recveil.randomness import Source
 
 
@@ -41,7 +41,7 @@ class RandomRatings(Masking):
         rule=("empirical", "uniform"),
     )
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing(
             "The values say nothing about a person any more, but which items she rated stays, and that is often "
             "enough to find her record."

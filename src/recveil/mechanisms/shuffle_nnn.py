@@ -15,7 +15,7 @@ import polars as pl
 from recveil.data import Floats, Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Rows, Within, parameter
 from recveil.randomness import Source
 
 SHUFFLED = (0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)  # of the ratings, on the rungs of a search for theta
@@ -46,7 +46,7 @@ class ShuffleNNN(Masking):
         rule=("item-centred", "adjusted", "cosine", "binary"),
     )
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing(
             "Which items a person rated is unchanged, and that alone is enough to find most people whose items are "
             "known in part; how many ratings changed is a measurement, not a promise."

@@ -71,7 +71,7 @@ def as_mechanism(given: object) -> Mechanism:
 
 def first_spec(mechanism: type[Mechanism]) -> str:
     """The spec for a first look: its name with the parameters that it must be told."""
-    return mechanism.name + (f":{mechanism.first_look}" if mechanism.first_look else "")
+    return mechanism.name + (f":{mechanism.example_parameters}" if mechanism.example_parameters else "")
 
 
 def may_prove(spec: str) -> bool:

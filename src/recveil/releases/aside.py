@@ -14,7 +14,7 @@ from typing import Any
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.randomness import Source
-from recveil.releases import book
+from recveil.releases import hash_chain
 from recveil.splits import Split, hold_out
 
 
@@ -22,14 +22,14 @@ def set_aside(path: str | Path, share: float) -> None:
     """Enter in a ledger that the people below this place are kept out of the releases to come."""
     if not 0 < share < 1:
         raise RecveilError(f"--people is a share strictly between 0 and 1, such as 20%, not {share:g}")
-    with book.locked(path) as open_book:
-        if share > share_aside(open_book.entries):
-            open_book.add({"date": datetime.now(UTC).isoformat(timespec="seconds"), "aside": {"share": share}})
+    with hash_chain.locked(path) as chain:
+        if share > share_aside(chain.entries):
+            chain.add({"date": datetime.now(UTC).isoformat(timespec="seconds"), "aside": {"share": share}})
 
 
 def chance(path: str | Path) -> Source:
     """What gives every id its place: the ledger's key, for this purpose."""
-    return Source(bytes.fromhex(book.keyed(path, "people set aside")), seeded=False)
+    return Source(bytes.fromhex(hash_chain.keyed(path, "people set aside")), seeded=False)
 
 
 def parted(path: str | Path, rows: Interactions, share: float) -> Split:
@@ -39,7 +39,7 @@ def parted(path: str | Path, rows: Interactions, share: float) -> Split:
 
 def left_in(path: str | Path, rows: Interactions) -> tuple[Interactions, float]:
     """The rows that a release under this ledger may be about, and the share of people that it leaves out."""
-    share = share_aside(book.read(path))
+    share = share_aside(hash_chain.read(path))
     return (parted(path, rows, share).train, share) if share else (rows, 0.0)
 
 

@@ -16,7 +16,7 @@ from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.formats import read, write
 from recveil.formats.files import written
-from recveil.guarantee import Guarantee
+from recveil.guarantee import Guarantee, from_record
 from recveil.mechanisms import spec
 from recveil.releases.card import card
 from recveil.releases.claims import CLAIMS, claim
@@ -42,7 +42,7 @@ class Bundle:
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(**self.manifest["guarantee"])
+        return from_record(self.manifest["guarantee"])
 
 
 class BrokenBundleError(RecveilError):
@@ -160,7 +160,7 @@ def verified_digests(place: str | Path | Place) -> tuple[dict[str, Any], dict[st
     try:
         manifest = json.loads((place / MANIFEST).read())
         files = digests_of(manifest)
-        Guarantee(**manifest["guarantee"])
+        from_record(manifest["guarantee"])
         for name in ("rows", "users", "items"):
             int(manifest[name])
         for name in ("recveil", "spec", "kind", "unit", "seeded", "schema"):

@@ -69,8 +69,8 @@ def card(manifest: dict[str, Any], mechanism: Mechanism) -> str:
     """A bundle's card from its manifest, whose `files` are those written so far."""
     promise = manifest["guarantee"]
     lines = [*head(manifest), f"# {_title(manifest)}", ""]
-    if promise.get("little"):
-        lines += [f"> **This promise means little:** {promise['little']}.", ""]
+    if promise.get("weakness"):
+        lines += [f"> **This promise means little:** {promise['weakness']}.", ""]
     if manifest["seeded"]:
         lines += [
             "> **Not for publication.** This release was made with a fixed seed, for an experiment. Whoever guesses",

@@ -1,7 +1,7 @@
 """The ledger: what the releases about one population have spent, in a file that its owner names. No data in it.
 
-One ledger belongs to one population: tomorrow's log holds the same people. Its lines and their chain are book.py's. A
-line is entered under a lock before any noise is drawn; one that would exceed a budget is refused before that.
+One ledger belongs to one population: tomorrow's log holds the same people. Its lines and their chain are
+hash_chain.py's. A line is entered under a lock before any noise is drawn; one that would exceed a budget is refused before that.
 Budgets of noise that is Gaussian add up as rho (budget.py), and a pure epsilon is worth some rho too, of a Gaussian or
 as zCDP; anything else adds up as epsilon and delta. docs/guarantees/ledger.md has the theorem.
 """
@@ -21,9 +21,9 @@ from recveil.errors import RecveilError, unknown
 from recveil.guarantee import IN_BUDGET, NEIGHBOURS, NOT_ON_RECORD, ON_DATA, Guarantee
 from recveil.mechanism import Mechanism
 from recveil.mechanisms import spec
-from recveil.releases import book
+from recveil.releases import hash_chain
 from recveil.releases.aside import parts
-from recveil.releases.book import read as read
+from recveil.releases.hash_chain import read as read
 from recveil.releases.release import Enter
 
 CHOICE = "choice"  # the line of a noisy choice, in place of a mechanism
@@ -101,12 +101,12 @@ def into(
     def enter(mechanism: Mechanism | str, guarantee: Guarantee) -> None:
         line = entry(mechanism, guarantee)
         if (print_ := note()) is not None:
-            line["data"] = book.keyed(path, print_)
+            line["data"] = hash_chain.keyed(path, print_)
         if without:
             line["people"] = [without, 1.0]
-        with book.locked(path) as open_book:
-            refuse(open_book.entries, line, outside)
-            open_book.add(line)
+        with hash_chain.locked(path) as chain:
+            refuse(chain.entries, line, outside)
+            chain.add(line)
 
     return enter
 
@@ -117,7 +117,9 @@ def look(path: str | Path | None, by: str, candidates: Sequence[str], note: Call
     `note` gives a fingerprint of the data, which is keyed. Without a ledger nothing is on record.
     """
     if path:
-        append(path, {"date": now(), "looked": by, "candidates": list(candidates), "data": book.keyed(path, note())})
+        append(
+            path, {"date": now(), "looked": by, "candidates": list(candidates), "data": hash_chain.keyed(path, note())}
+        )
 
 
 def chosen_on_data(path: str | Path | None, declared: bool = False) -> str:
@@ -136,8 +138,8 @@ def chosen_on_data(path: str | Path | None, declared: bool = False) -> str:
 
 def append(path: str | Path, line: dict[str, Any]) -> None:
     """Add a line, whatever any budget says."""
-    with book.locked(path) as open_book:
-        open_book.add(line)
+    with hash_chain.locked(path) as chain:
+        chain.add(line)
 
 
 def set_budget(path: str | Path, budget: Budget, facts: dict[str, str]) -> None:

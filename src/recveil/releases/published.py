@@ -15,7 +15,7 @@ from recveil.errors import RecveilError
 from recveil.formats.files import written
 from recveil.guarantee import NOT_ON_RECORD
 from recveil.items import PublicItems
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms import spec
 from recveil.releases.release import Published, Release
 
@@ -75,7 +75,7 @@ def load_statistics(path: str | Path) -> Published:
         if not isinstance(mechanism, Synthesis):
             raise ValueError(mechanism.name)
         tags = None if header["tags"] is None else pl.Series(header["tags"])
-        public = Public(
+        public = PublicInfo(
             header["kind"],
             header["unit"],
             pl.Series(header["items"]),
@@ -129,7 +129,7 @@ def spent(published: Published) -> str:
     return ledger_line(published.mechanism, published.public)
 
 
-def ledger_line(mechanism: Mechanism, public: Public) -> str:
+def ledger_line(mechanism: Mechanism, public: PublicInfo) -> str:
     promise = mechanism.guarantee(public)
     return (
         f"spent: epsilon {promise.epsilon:g}, delta {promise.delta:g} for every {promise.unit}; drawing again from "

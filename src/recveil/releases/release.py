@@ -19,7 +19,7 @@ from recveil.errors import RecveilError
 from recveil.guarantee import NOT_ON_RECORD, Guarantee
 from recveil.ids import keys, whole
 from recveil.ids import narrow as if_whole
-from recveil.mechanism import Masked, Masking, Mechanism, Public, Synthesis
+from recveil.mechanism import Masked, Masking, Mechanism, PublicInfo, Synthesis
 from recveil.randomness import Source, source
 from recveil.releases import local
 from recveil.releases.catalogue import Catalogue, check_public
@@ -34,7 +34,7 @@ class Published:
     """What a Synthesis published: its noisy statistics, from which anybody may draw as often as they like."""
 
     mechanism: Synthesis
-    public: Public
+    public: PublicInfo
     rounds: tuple[Mapping[str, NDArray[Any]], ...]
     seeded: bool
     chosen_on_data: str = NOT_ON_RECORD
@@ -97,7 +97,7 @@ def release(
     `everyone`: all of data.users are in the data, also who has no row.
     """
     check_fit(mechanism, data, time)
-    mechanism = mechanism.told(data)
+    mechanism = mechanism.with_declared(data)
     if not mechanism.reads_sessions:
         data = replace(data, session=None)
     chance = source(seed)
@@ -110,7 +110,7 @@ def release(
     check_public(mechanism, given.is_given, given.is_public, chance.seeded)
     knows_users = isinstance(mechanism, Synthesis) and mechanism.knows_users
     data = given.over(data, knows_users, isinstance(mechanism, Masking) and mechanism.answers_all)
-    public = Public(
+    public = PublicInfo(
         data.kind, data.unit, data.items, None if data.tags is None else data.tags.drop_nulls(),
         given.items is not None, given.lists(), data.users if knows_users else None, data.untyped,
         given.facts(data.items) if mechanism.reads_features else None, data.session is not None,
@@ -141,7 +141,7 @@ def release(
 def publish(
     data: Interactions,
     mechanism: Synthesis,
-    public: Public,
+    public: PublicInfo,
     chance: Source,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
     total: Callable[..., Any] = local.total,
@@ -195,7 +195,7 @@ def drawn(published: Published, chance: Source, time: Time) -> Release:
 def _finish(
     rows: Interactions,
     mechanism: Mechanism,
-    public: Public,
+    public: PublicInfo,
     seeded: bool,
     time: Time,
     notes: Mapping[str, Any],
@@ -239,7 +239,7 @@ def check_keys(users: pl.Series) -> None:
         raise RecveilError(SAME_KEY)
 
 
-def promised(mechanism: Mechanism, public: Public, seeded: bool, people: int | None = None) -> Guarantee:
+def promised(mechanism: Mechanism, public: PublicInfo, seeded: bool, people: int | None = None) -> Guarantee:
     """What a release of so many people promises; with a seed it is an experiment."""
     promise = mechanism.guarantee(public)
     return (promise.as_experiment() if seeded else promise).weighed(people)
@@ -256,7 +256,7 @@ def _mask(data: Interactions, mechanism: Masking, chance: Source, tick: local.Ti
     counts = local.total(data, mechanism.count, mechanism.by, tick)
     plan = mechanism.plan(counts, chance.derive("plan"))
     mask = partial(mechanism.mask, plan=plan, source=chance.derive("mask"))
-    return mechanism.settled(plan), local.rewrite(data, mask, mechanism.by, tick, mechanism.everyone)
+    return mechanism.with_parameters(plan), local.rewrite(data, mask, mechanism.by, tick, mechanism.everyone)
 
 
 def time_rule(time: Time, rows: Interactions) -> Literal["drop", "order", "keep"]:

@@ -26,7 +26,7 @@ def lines(report: Report, entry: Entry) -> list[Line]:
     """What was measured, strong evidence before weak; what was not is left to the list of what is left out."""
     promise = entry.guarantee
     bound = "" if promise.epsilon is None else f"epsilon {promise.epsilon:g} for one {promise.unit}"
-    found = [("promise", STATUS[promise.status], promise.little or bound)]
+    found = [("promise", STATUS[promise.status], promise.weakness or bound)]
     if (m := report.found(entry)) is not None:
         says = "points at a drawn record" if entry.drawn else "finds her record"
         found.append((f"knows {m.params['known']} {report.words.items}, {says}", with_interval(m), privacy(m)))

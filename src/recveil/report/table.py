@@ -95,7 +95,7 @@ class Report:
     entries: tuple[Entry, ...]
     measurements: tuple[Measurement, ...]
     advice: tuple[Advice, ...] = ()
-    left_out: tuple[str, ...] = ()  # what was not measured, and why, in sentences
+    skipped: tuple[str, ...] = ()  # what was not measured, and why, in sentences
     meta: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
     attackers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # criterion, knows, weak, by attack
@@ -111,7 +111,7 @@ class Report:
             "mechanisms": [e.record() for e in self.entries],
             "measurements": [m.record() for m in self.measurements],
             "attackers": {name: dict(facts) for name, facts in self.attackers.items()},
-            "left_out": list(self.left_out),
+            "skipped": list(self.skipped),
             "advice": [a.record() for a in self.advice],
             "meta": dict(self.meta),
         }

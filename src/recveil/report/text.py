@@ -40,6 +40,6 @@ def text(report: Report, width: int = 100) -> list[str]:
     lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:], ""]
     for e in report.entries:
         lines += filled(f"{report.key(e)}  {sentence(report, e)}", subsequent_indent="   ")
-    if report.left_out:
-        lines += ["", *(line for why in report.left_out for line in filled(f"Not measured: {why}"))]
+    if report.skipped:
+        lines += ["", *(line for why in report.skipped for line in filled(f"Not measured: {why}"))]
     return lines

@@ -92,14 +92,14 @@ def losses(report: Report, entry: Entry) -> list[str]:
 def sentence(report: Report, entry: Entry) -> str:
     """All that the verdict says of a release."""
     parts = (attack_sentence, membership_sentence, utility_sentence, rating_sentence, loss_sentence)
-    little = f"Its promise means little: {entry.guarantee.little}." if entry.guarantee.little else ""
+    little = f"Its promise means little: {entry.guarantee.weakness}." if entry.guarantee.weakness else ""
     nothing = nothing_sentence(report, entry)
     return " ".join(filter(None, (nothing, little, *(part(report, entry) for part in parts))))
 
 
 def means_something(entry: Entry) -> bool:
     """Whether its promise, if it has one, is more than nominal; the verdict names no other release."""
-    return entry.guarantee.little is None
+    return entry.guarantee.weakness is None
 
 
 def promising(entry: Entry) -> bool:

@@ -20,7 +20,7 @@ STATUS = {
 def standing(promise: Guarantee) -> str:
     """How a promise stands, in a word or two for a table."""
     word = STATUS[promise.status]
-    return f"{word}, means little" if promise.little and promise.epsilon is not None else word
+    return f"{word}, means little" if promise.weakness and promise.epsilon is not None else word
 
 
 def percent(value: float) -> str:

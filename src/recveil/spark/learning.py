@@ -11,7 +11,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.evaluation.learning import Learned, Wish, enter_bits, from_similar, from_tables, longest
 from recveil.evaluation.recommenders.mask import Lists
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms.mask import Mask
 from recveil.randomness import source
 from recveil.releases.catalogue import Catalogue
@@ -54,7 +54,7 @@ def _published(data: Table, mechanism: Synthesis, wish: Wish) -> Published:
         data = over_catalogue(data, given.items)
     layout, listed = data.layout, given.items is not None
     facts = given.facts(layout.items) if mechanism.reads_features else None
-    public = Public(rows.kind, rows.unit, layout.items, layout.tags, listed, features=facts)
+    public = PublicInfo(rows.kind, rows.unit, layout.items, layout.tags, listed, features=facts)
     engine = {"total": total, "narrow": narrow, "enter": wish.enter}
     return publish(data, mechanism, public, source(wish.seed), **engine)  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ from recveil.evaluation.measure import Findings
 from recveil.evaluation.metrics.hiding import hiding
 from recveil.evaluation.metrics.popularity import popularity_of
 from recveil.kernels.linkage import intersect
-from recveil.measurement import LeftOutError, Measure, Measurement, Trial, measure, trial
+from recveil.measurement import Measure, Measurement, SkippedError, Trial, measure, trial
 from recveil.randomness import seeded
 from recveil.spark.chunks import Table, named, total
 from recveil.views.records import postings, records
@@ -69,9 +69,9 @@ def measure_table(
     outside = None if holdout is None else holdout.specimen
     subject = trial(data.specimen, released.specimen, holdout=outside)  # in which every item occurs
     data = data if holdout is None else without(data, holdout, id_map)
-    left_out = {name: NO_MAP for name in chosen if id_map is None and name != "popularity"}
-    if names and left_out:
-        raise LeftOutError(f"{next(iter(left_out))}: {NO_MAP}")
+    skipped = {name: NO_MAP for name in chosen if id_map is None and name != "popularity"}
+    if names and skipped:
+        raise SkippedError(f"{next(iter(skipped))}: {NO_MAP}")
     rare = wishes.get("items") == "rare" and "linkage" in chosen
     held = holders(data, subject.train.items) if rare or "popularity" in chosen else np.zeros(0)
     after = partial(holders, released, subject.train.items)
@@ -80,8 +80,8 @@ def measure_table(
         subject, known = sampled(data, released, id_map, seed, holdout=holdout)
         measures["hiding"] = hiding
         measures["linkage"] = lambda some, rng: linkage_table(some, known, released, held, rng, **wishes)
-    made = {name: measures[name] for name in chosen if name not in left_out}
-    return Findings(measure(subject, made, seed, mechanism), left_out, [], mechanism)
+    made = {name: measures[name] for name in chosen if name not in skipped}
+    return Findings(measure(subject, made, seed, mechanism), skipped, [], mechanism)
 
 
 def without(data: Table, holdout: Table, id_map: DataFrame | None) -> Table:

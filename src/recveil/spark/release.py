@@ -17,7 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import NOT_ON_RECORD
 from recveil.ids import keys, whole
-from recveil.mechanism import Masking, Mechanism, Public, Synthesis
+from recveil.mechanism import Masking, Mechanism, PublicInfo, Synthesis
 from recveil.randomness import Source, source
 from recveil.releases.bundle import check_writable, placed, save, save_parts
 from recveil.releases.catalogue import Catalogue, check_public
@@ -97,7 +97,7 @@ def release_table(
     out = placed(where)
     check_writable(out, force)
     check_fit(mechanism, data.specimen, time)
-    mechanism = mechanism.told(data.specimen)
+    mechanism = mechanism.with_declared(data.specimen)
     if data.specimen.session is not None and not mechanism.reads_sessions:
         data = replace(data, frame=data.frame.drop("session"), specimen=replace(data.specimen, session=None))
     chance = source(seed)
@@ -109,7 +109,7 @@ def release_table(
         data = over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
     layout, rows = data.layout, data.specimen
     facts = given.facts(layout.items) if mechanism.reads_features else None
-    public = Public(
+    public = PublicInfo(
         rows.kind, rows.unit, layout.items, layout.tags, given.items is not None,
         untyped=layout.untyped, features=facts, sessions=rows.session is not None,
     )  # fmt: skip
@@ -156,7 +156,7 @@ def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism,
         people = data.frame.select("user").distinct().selectExpr("try_cast(user as bigint) as token")
         taken = taken.union(people.where("token is not null"))
         if not taken.groupBy("token").count().where("count > 1").head(1):
-            return mechanism.settled(plan), masked
+            return mechanism.with_parameters(plan), masked
         masked.unpersist()
     raise AssertionError
 
@@ -170,7 +170,7 @@ def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens:
     return rewrite(data, mask, mechanism.by, tokens, mechanism.dense, mechanism.everyone)
 
 
-def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bool, time: Time) -> Release:
+def _release(masked: DataFrame, mechanism: Mechanism, public: PublicInfo, seeded: bool, time: Time) -> Release:
     """A release without its rows: their columns, and everything that is said of them."""
     none = pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"})
     unit: Any = public.unit
@@ -183,7 +183,7 @@ def _release(masked: DataFrame, mechanism: Mechanism, public: Public, seeded: bo
     return Release(rows, mechanism, promised(mechanism, public, seeded), kept, seeded, dict(notes))
 
 
-def _typed(release: Release, masked: DataFrame, public: Public) -> Release:
+def _typed(release: Release, masked: DataFrame, public: PublicInfo) -> Release:
     """Ids whose type nobody declared as integers, if all that are released are whole numbers; the rows follow later."""
     rows = release.data
     for role in public.untyped & {"item", "tag"}:
@@ -196,7 +196,7 @@ def _typed(release: Release, masked: DataFrame, public: Public) -> Release:
     return replace(release, data=rows)
 
 
-def row_bytes(rows: Interactions, public: Public) -> int:
+def row_bytes(rows: Interactions, public: PublicInfo) -> int:
     """About how much room a released row takes, by the types of its columns and the public ids alone."""
     names = {"item": public.items, "tag": public.tags}
     sizes = [8] * len(rows.frame().columns)

@@ -100,7 +100,7 @@ def perturb_table(data: Table, mechanism: Mask, seed: int | None = None) -> Pert
     plan = mechanism.plan(total(data, mechanism.count, "user"), chance.derive("plan"))
     flip = partial(flipped, plan=plan, source=chance.derive("mask"))
     seen = total(data, partial(_seen, flip=flip), "user", groups=_users(data), everyone=True)
-    return Perturbed(data, mechanism.settled(plan), flip, seen)
+    return Perturbed(data, mechanism.with_parameters(plan), flip, seen)
 
 
 def similar_table(perturbed: Perturbed, *, minsup: float | None = None, k: int | None = None) -> Similar:

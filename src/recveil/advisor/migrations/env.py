@@ -1,4 +1,4 @@
-"""Alembic's entry: migrations run on the connection that the studio hands over, inside its transaction."""
+"""Alembic's entry: migrations run on the connection that the advisor hands over, inside its transaction."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
-from recveil.desk.pages.office import Office
+from recveil.desk.pages.desk_state import DeskState
 from recveil.desk.pages.uploads import keep
 from recveil.desk.project import court, frontier, views
 from recveil.desk.project.deciding import sign_decision
@@ -56,105 +56,105 @@ class Decision(BaseModel):
     version: str | None = None
 
 
-def office_of(request: Request) -> Office:
-    found: Office = request.app.state.office
+def state_of(request: Request) -> DeskState:
+    found: DeskState = request.app.state.desk_state
     return found
 
 
 @router.get("/state")
 async def state(request: Request) -> Any:
-    return await asyncio.to_thread(office_of(request).state)
+    return await asyncio.to_thread(state_of(request).state)
 
 
 @router.get("/events")
 async def events(request: Request) -> StreamingResponse:
-    return StreamingResponse(office_of(request).events(), media_type="text/event-stream")
+    return StreamingResponse(state_of(request).events(), media_type="text/event-stream")
 
 
 @router.patch("/project")
 async def change(request: Request, changes: Changes) -> Any:
-    office = office_of(request)
+    desk_state = state_of(request)
 
     def write() -> None:
-        given = settled(office.desk, office.project.read()[0], changes.choices)
-        office.project.change(given, changes.version)
+        given = settled(desk_state.desk, desk_state.project.read()[0], changes.choices)
+        desk_state.project.change(given, changes.version)
 
     await asyncio.to_thread(write)
-    return await office.refresh()
+    return await desk_state.refresh()
 
 
 @router.post("/start")
 async def start(request: Request, given: Start) -> Any:
     """The data of the project: a sample, a path, or what was sent; it is looked at at once."""
-    office = office_of(request)
+    desk_state = state_of(request)
 
     def begin() -> None:
-        stored = office.project.stored(given.source)
-        office.project.change({"data": {"source": stored, "columns": given.columns}}, given.version)
-        office.start("overview")
+        stored = desk_state.project.stored(given.source)
+        desk_state.project.change({"data": {"source": stored, "columns": given.columns}}, given.version)
+        desk_state.start("overview")
 
     await asyncio.to_thread(begin)
-    return await office.refresh()
+    return await desk_state.refresh()
 
 
 @router.post("/upload", status_code=201)
 async def upload(request: Request, name: str, as_: Annotated[str, Query(alias="as")] = "data") -> Any:
-    office = office_of(request)
+    desk_state = state_of(request)
     length = request.headers.get("content-length", "")
-    path, size = await keep(office.project, name, int(length) if length.isdigit() else None, request.stream())
+    path, size = await keep(desk_state.project, name, int(length) if length.isdigit() else None, request.stream())
 
     def use() -> None:
         if as_ == "candidate":
-            choices, _ = office.project.read()
-            office.project.change({"candidates": {"files": [*choices.candidates.files, path]}})
+            choices, _ = desk_state.project.read()
+            desk_state.project.change({"candidates": {"files": [*choices.candidates.files, path]}})
         elif as_ == "submission":
-            choices, _ = office.project.read()
-            office.project.change({"judge": {"submissions": with_submission(office.desk, choices, path)}})
-            office.start("judge")
+            choices, _ = desk_state.project.read()
+            desk_state.project.change({"judge": {"submissions": with_submission(desk_state.desk, choices, path)}})
+            desk_state.start("judge")
         elif as_ == "data":
-            office.project.change({"data": {"source": path, "columns": {}}})
-            office.start("overview")
+            desk_state.project.change({"data": {"source": path, "columns": {}}})
+            desk_state.start("overview")
 
     await asyncio.to_thread(use)
-    await office.refresh()
+    await desk_state.refresh()
     return {"path": path, "bytes": size}
 
 
 @router.post("/work", status_code=202)
 async def work(request: Request, given: Work) -> Any:
-    office = office_of(request)
-    await asyncio.to_thread(office.start, given.kind, given.again)
-    return await office.refresh()
+    desk_state = state_of(request)
+    await asyncio.to_thread(desk_state.start, given.kind, given.again)
+    return await desk_state.refresh()
 
 
 @router.post("/cancel")
 async def cancel(request: Request, given: Cancel) -> Any:
-    office = office_of(request)
-    await asyncio.to_thread(office.crew.cancel, given.id)
-    return await office.refresh()
+    desk_state = state_of(request)
+    await asyncio.to_thread(desk_state.workers.cancel, given.id)
+    return await desk_state.refresh()
 
 
 @router.post("/decide")
 async def decide(request: Request, given: Decision) -> Any:
     """Sign the officer's decision into the bundle's claims."""
-    office = office_of(request)
+    desk_state = state_of(request)
 
     def sign() -> None:
         said = given.model_dump(exclude={"passphrase", "sheet", "version"})
-        choices, version = office.project.read()
+        choices, version = desk_state.project.read()
         check_version(given.version, version)
         choices = choices.changed({"officer": said})
-        name = standing_bundle(office.desk, choices)
-        sign_decision(office.project, choices, name, lambda: given.passphrase, given.sheet)
-        office.project.change({"officer": said})  # what was not signed is not said either
+        name = standing_bundle(desk_state.desk, choices)
+        sign_decision(desk_state.project, choices, name, lambda: given.passphrase, given.sheet)
+        desk_state.project.change({"officer": said})  # what was not signed is not said either
 
     await asyncio.to_thread(sign)
-    return await office.refresh()
+    return await desk_state.refresh()
 
 
 @router.get("/exposure")
 async def exposure(request: Request, names: bool = False) -> Any:
-    return await asyncio.to_thread(views.exposure, office_of(request).project, names)
+    return await asyncio.to_thread(views.exposure, state_of(request).project, names)
 
 
 @router.get("/recipients")
@@ -171,7 +171,7 @@ def _shown(path: str, view: Callable[[Any], Any], page: bool = False) -> None:
     """A route that shows what is known of the project."""
 
     async def show(request: Request) -> Any:
-        found = await asyncio.to_thread(view, office_of(request).project)
+        found = await asyncio.to_thread(view, state_of(request).project)
         return HTMLResponse(found, headers=PAGE) if page else found
 
     router.get(path, name=path)(show)

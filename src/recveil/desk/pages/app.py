@@ -1,4 +1,4 @@
-"""The application of a desk: routes, pages, static files and the guard around them, and the crew at work behind it."""
+"""The application of a desk: routes, pages, static files and the guard around them, and the workers behind it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
 from recveil.desk.pages import api, problems
+from recveil.desk.pages.desk_state import DeskState, package_folder
 from recveil.desk.pages.guard import DeskGuard, Keys
-from recveil.desk.pages.office import Office, package_folder
 from recveil.desk.project.standing import STEPS
 from recveil.web.messages import FILES, LANGUAGES, chosen, speaker
 
@@ -29,9 +29,9 @@ NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operati
 class DeskServer(uvicorn.Server):
     """Ends what it tells its open pages before it waits for them, and is silent about what it breaks off."""
 
-    def __init__(self, office: Office, keys: Keys) -> None:
-        self.office = office
-        app = create_app(office, keys)
+    def __init__(self, desk_state: DeskState, keys: Keys) -> None:
+        self.desk_state = desk_state
+        app = create_app(desk_state, keys)
         super().__init__(
             uvicorn.Config(
                 app, log_level="warning", access_log=False, ws="none", server_header=False, timeout_graceful_shutdown=2
@@ -39,17 +39,17 @@ class DeskServer(uvicorn.Server):
         )
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        await self.office.close()
+        await self.desk_state.close()
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await super().shutdown(sockets)
 
 
-def create_app(office: Office, keys: Keys) -> FastAPI:
-    """The web application of an office."""
+def create_app(desk_state: DeskState, keys: Keys) -> FastAPI:
+    """The web application of a desk."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        work = asyncio.create_task(office.run())
+        work = asyncio.create_task(desk_state.run())
         yield
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
@@ -58,7 +58,7 @@ def create_app(office: Office, keys: Keys) -> FastAPI:
         title="recveil desk", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
         lifespan=lifespan, telemetry=NO_TELEMETRY,
     )  # fmt: skip
-    app.state.office = office
+    app.state.desk_state = desk_state
     app.add_middleware(DeskGuard, keys=keys)
     problems.install(app)
     app.include_router(api.router)
@@ -66,11 +66,11 @@ def create_app(office: Office, keys: Keys) -> FastAPI:
     app.mount("/static", StaticFiles(directory=package_folder("static"), check_dir=False), name="static")
     shared = package_folder("static").parents[2] / "advisor" / "static"
     app.mount("/shared", StaticFiles(directory=shared, check_dir=False), name="shared")
-    _pages(app, office, keys)
+    _pages(app, desk_state, keys)
     return app
 
 
-def _pages(app: FastAPI, office: Office, keys: Keys) -> None:
+def _pages(app: FastAPI, desk_state: DeskState, keys: Keys) -> None:
     templates = Jinja2Templates(directory=package_folder("templates"))
 
     def shown(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -92,12 +92,12 @@ def _pages(app: FastAPI, office: Office, keys: Keys) -> None:
             return answer
         if not keys.knows(request.headers):
             return shown(request, "locked.html", 403, used=bool(token))
-        state = await asyncio.to_thread(office.state)
+        state = await asyncio.to_thread(desk_state.state)
         return RedirectResponse(f"/{furthest(state)}", 303)
 
     async def page(request: Request) -> Response:
         slug = request.url.path.strip("/")
-        state = await asyncio.to_thread(office.state)
+        state = await asyncio.to_thread(desk_state.state)
         own = package_folder("templates") / f"{slug}.html"
         name = own.name if own.exists() else "page.html"
         answer = shown(request, name, page=slug, state=state, commands=state["commands"].get(slug, []))

@@ -41,7 +41,7 @@ def install(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> JSONResponse:
         line = " ".join(str(error).split())
         field = error.field if isinstance(error, ChoiceError) else None
-        more = {"state": request.app.state.office.state()} if isinstance(error, StaleError) else {}
+        more = {"state": request.app.state.desk_state.state()} if isinstance(error, StaleError) else {}
         return problem(status_of(error), line, field, **more)  # type: ignore[arg-type]
 
     async def missing(_: Request, error: Exception) -> JSONResponse:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from shlex import quote
 
 from recveil.desk.project.choices import Choices
-from recveil.desk.project.jobs import Desk
+from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import FILE, keeps_ids
 from recveil.desk.project.solving import bound
 
 
-def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
+def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
     """By the name of the screen; nothing where a choice is missing on which the command hangs."""
     run = f"recveil run {quote(str(desk.project.file))}"
     if not choices.data.source:
@@ -37,7 +37,7 @@ def commands(desk: Desk, choices: Choices, bundle: str | None) -> dict[str, list
     }
 
 
-def _data(desk: Desk, choices: Choices) -> str:
+def _data(desk: JobStore, choices: Choices) -> str:
     data = choices.data
     parts = [quote(data.source if data.source.startswith("sample:") else str(desk.project.path(data.source)))]
     if data.columns:

@@ -13,7 +13,7 @@ from recveil.desk.project.bundles import ledger_file, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job
-from recveil.releases import aside, book
+from recveil.releases import aside, hash_chain
 from recveil.releases.bundle import MANIFEST
 from recveil.releases.progress import Progress
 
@@ -50,7 +50,7 @@ def set_people_aside(project: Project, choices: Choices) -> None:
 
 def _share_aside(project: Project, choices: Choices) -> float:
     ledger = ledger_file(project, choices)
-    return aside.share_aside(book.read(ledger)) if ledger else 0.0
+    return aside.share_aside(hash_chain.read(ledger)) if ledger else 0.0
 
 
 def _released(project: Project) -> bool:

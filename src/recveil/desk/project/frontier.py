@@ -8,11 +8,11 @@ from recveil.desk.project import plan
 from recveil.desk.project.bundles import recipient
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import Desk
+from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.views import OUTSIDE, NotThereError, figures_of
 from recveil.evaluation.candidates import ELSEWHERE
-from recveil.guarantee import Guarantee
-from recveil.measurement import Measurement
+from recveil.guarantee import from_record
+from recveil.measurement import Measurement, skipped_in
 from recveil.report.table import Entry, Report, Words, short
 from recveil.report.verdict import headline as verdict
 from recveil.report.verdict import sentence
@@ -23,7 +23,7 @@ def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str
 
     The attacker of its verdict knows as much of a person as the recipient is thought to.
     """
-    desk = Desk(project)
+    desk = JobStore(project)
     jobs = plan.candidate_jobs(desk, choices)
     found = [(one.id, record) for one in jobs if (record := desk.result(one.id))]
     if not found:
@@ -31,7 +31,7 @@ def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str
     entries, ids = [], {}
     for mark, record in found:
         for facts in record["mechanisms"]:
-            promise = Guarantee(**facts["guarantee"])
+            promise = from_record(facts["guarantee"])
             entries.append(Entry(**{**facts, "guarantee": promise, "lost": tuple(facts["lost"])}))
             ids[facts["spec"]] = mark
     data = found[0][1]["data"]
@@ -39,7 +39,7 @@ def report_of(project: Project, choices: Choices) -> tuple[Report, dict[str, str
         data=data,
         entries=tuple(entries),
         measurements=tuple(Measurement(**m) for _, record in found for m in record["measurements"]),
-        left_out=tuple(dict.fromkeys(line for _, record in found for line in record["left_out"])),
+        skipped=tuple(dict.fromkeys(line for _, record in found for line in skipped_in(record))),
         meta=found[0][1]["meta"],
         words=Words(person="session" if data["unit"] == "session" else "person"),
         known=recipient(project, choices.recipient.name or "public").known_items,
@@ -51,11 +51,11 @@ def candidates(project: Project) -> dict[str, Any]:
     choices, _ = project.read()
     report, ids = report_of(project, choices)
     best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
-    chosen = plan.chosen_job(Desk(project), choices)
+    chosen = plan.chosen_job(JobStore(project), choices)
     return {
         "verdict": [verdict(report)],
         "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
-        "left_out": list(report.left_out),
+        "skipped": list(report.skipped),
         "outside_proof": OUTSIDE,
     }
 

@@ -58,7 +58,7 @@ def job(kind: str, title: str, choices: Choices, depends: list[Any], about: str 
 
 
 @dataclass(frozen=True)
-class Desk:
+class JobStore:
     """The work of a project, as its files say."""
 
     project: Project

@@ -10,7 +10,7 @@ from typing import Any
 from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.court import REFERENCES, check_share, court_place
-from recveil.desk.project.jobs import DONE, FAILED, Desk, Job, job
+from recveil.desk.project.jobs import DONE, FAILED, Job, JobStore, job
 from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
@@ -21,7 +21,7 @@ KINDS = ("overview", "exposure", "solve", "candidates", "bundle", "red-team", "p
 FILE = "file:"  # before the path of a candidate that another tool made
 
 
-def jobs_of(desk: Desk, choices: Choices, kind: str) -> list[Job]:
+def jobs_of(desk: JobStore, choices: Choices, kind: str) -> list[Job]:
     """The jobs of a kind that the present choices ask for; a ChoiceError where something must be chosen first."""
     plans: dict[str, Any] = {
         "overview": lambda: [overview_job(desk, choices)],
@@ -39,7 +39,7 @@ def jobs_of(desk: Desk, choices: Choices, kind: str) -> list[Job]:
     return list(plans[kind]())
 
 
-def data_of(desk: Desk, choices: Choices) -> list[Any]:
+def data_of(desk: JobStore, choices: Choices) -> list[Any]:
     """What a result on the data depends on."""
     desk.project.input(choices.data)
     found = [desk.project.identity(choices.data.source), choices.record()["data"]]
@@ -53,11 +53,11 @@ def data_of(desk: Desk, choices: Choices) -> list[Any]:
     return found
 
 
-def overview_job(desk: Desk, choices: Choices) -> Job:
+def overview_job(desk: JobStore, choices: Choices) -> Job:
     return job("overview", choices.data.source, choices, data_of(desk, choices))
 
 
-def overview_of(desk: Desk, choices: Choices) -> dict[str, Any] | None:
+def overview_of(desk: JobStore, choices: Choices) -> dict[str, Any] | None:
     """What is known about the data of these choices; None where nothing is yet, or where they cannot be read."""
     try:
         found = desk.result(overview_job(desk, choices).id)
@@ -66,12 +66,12 @@ def overview_of(desk: Desk, choices: Choices) -> dict[str, Any] | None:
     return found if found and not found["problem"] else None
 
 
-def _exposure(desk: Desk, choices: Choices) -> list[Job]:
+def _exposure(desk: JobStore, choices: Choices) -> list[Job]:
     depends = [*data_of(desk, choices), choices.candidates.seed]
     return [job(kind, choices.data.source, choices, depends) for kind in ("exposure-first", "exposure")]
 
 
-def _solve(desk: Desk, choices: Choices) -> list[Job]:
+def _solve(desk: JobStore, choices: Choices) -> list[Job]:
     known = overview_of(desk, choices)
     if known is None:
         raise ChoiceError("data.source", "the data were not looked at yet")
@@ -87,7 +87,7 @@ def _solve(desk: Desk, choices: Choices) -> list[Job]:
     return [job("solve", spec.partition(":")[0], choices, depends, spec) for spec in specs]
 
 
-def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
+def candidate_jobs(desk: JobStore, choices: Choices) -> list[Job]:
     wanted = choices.candidates
     how = [wanted.quick, wanted.measures, wanted.shadows, wanted.holdout, wanted.seed]
     depends = [*data_of(desk, choices), how]
@@ -103,7 +103,7 @@ def candidate_jobs(desk: Desk, choices: Choices) -> list[Job]:
     return made
 
 
-def settled(desk: Desk, choices: Choices, changes: Mapping[str, Any]) -> dict[str, Any]:
+def settled(desk: JobStore, choices: Choices, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes as desk.toml keeps them: files by where they lie; a mechanism that cannot be is refused at its field."""
     found = {name: dict(given) if isinstance(given, Mapping) else given for name, given in changes.items()}
     data, wanted, judge = (found.get(name) for name in ("data", "candidates", "judge"))
@@ -123,7 +123,7 @@ def settled(desk: Desk, choices: Choices, changes: Mapping[str, Any]) -> dict[st
     return found
 
 
-def _stored_file(desk: Desk, name: Any) -> str:
+def _stored_file(desk: JobStore, name: Any) -> str:
     try:
         return desk.project.stored(str(name))
     except ChoiceError as why:
@@ -147,7 +147,7 @@ def keeps_ids(spec: str) -> bool:
     return not isinstance(mechanism, Synthesis) or mechanism.knows_users
 
 
-def chosen_job(desk: Desk, choices: Choices) -> str | None:
+def chosen_job(desk: JobStore, choices: Choices) -> str | None:
     """The job of the candidate that was chosen."""
     chosen = choices.candidates.chosen
     try:
@@ -157,7 +157,7 @@ def chosen_job(desk: Desk, choices: Choices) -> str | None:
         return None
 
 
-def bundle_job(desk: Desk, choices: Choices) -> Job:
+def bundle_job(desk: JobStore, choices: Choices) -> Job:
     chosen = choices.candidates.chosen
     if not chosen:
         raise ChoiceError("candidates.chosen", "choose one of the candidates first")
@@ -170,7 +170,7 @@ def bundle_job(desk: Desk, choices: Choices) -> Job:
     return job("bundle", spec, choices, [*data_of(desk, choices), wishes, *aside], spec)
 
 
-def made_bundle(desk: Desk, choices: Choices) -> str | None:
+def made_bundle(desk: JobStore, choices: Choices) -> str | None:
     """The name of the bundle that these choices made; None where there is none yet."""
     try:
         name = bundle_job(desk, choices).id
@@ -179,20 +179,20 @@ def made_bundle(desk: Desk, choices: Choices) -> str | None:
     return name if desk.state(name) == DONE and bundle_place(desk.project, name).exists() else None
 
 
-def standing_bundle(desk: Desk, choices: Choices) -> str:
+def standing_bundle(desk: JobStore, choices: Choices) -> str:
     name = made_bundle(desk, choices)
     if name is None:
         raise ChoiceError("candidates.chosen", "the bundle is not made yet: protect the data with the chosen one first")
     return name
 
 
-def red_team_job(desk: Desk, choices: Choices) -> Job:
+def red_team_job(desk: JobStore, choices: Choices) -> Job:
     name = standing_bundle(desk, choices)
     depends = [desk.result(name)["sha256"], choices.record()["red_team"]]
     return job("red-team", choices.candidates.chosen, choices, depends, name)
 
 
-def publish_job(desk: Desk, choices: Choices) -> Job:
+def publish_job(desk: JobStore, choices: Choices) -> Job:
     name = standing_bundle(desk, choices)
     if (kind := decided(desk.project, name)) != "approved":
         raise ChoiceError("officer.decision", f"it was {kind}" if kind else "nobody has approved it: decide first")
@@ -201,7 +201,7 @@ def publish_job(desk: Desk, choices: Choices) -> Job:
     )
 
 
-def court_job(desk: Desk, choices: Choices) -> Job:
+def court_job(desk: JobStore, choices: Choices) -> Job:
     """One for the project, whichever bundle it is opened with."""
     if not choices.judge.people:
         raise ChoiceError("judge.people", "nobody is set aside to judge")
@@ -211,7 +211,7 @@ def court_job(desk: Desk, choices: Choices) -> Job:
     return replace(job("court", "court", choices, []), about=name)
 
 
-def judge_jobs(desk: Desk, choices: Choices) -> list[Job]:
+def judge_jobs(desk: JobStore, choices: Choices) -> list[Job]:
     """One for each submission, and one for the reference models; the same file has the same answer."""
     place = court_place(desk.project)
     if not place.exists():
@@ -229,11 +229,11 @@ def judge_jobs(desk: Desk, choices: Choices) -> list[Job]:
     return made
 
 
-def with_submission(desk: Desk, choices: Choices, path: str) -> list[str]:
+def with_submission(desk: JobStore, choices: Choices, path: str) -> list[str]:
     """The submissions with another one, less those that were refused."""
     refused = {one.about for one in judge_jobs(desk, choices) if desk.state(one.id) == FAILED}
     return [*(name for name in choices.judge.submissions if name not in refused), path]
 
 
-def _claims(desk: Desk, name: str) -> str:
+def _claims(desk: JobStore, name: str) -> str:
     return (bundle_place(desk.project, name) / "claims.jsonl").read_text(encoding="utf-8")

@@ -17,9 +17,9 @@ from recveil.desk.project.bundles import bundle_place, decided, ledger_file, pub
 from recveil.desk.project.choices import ChoiceError, Choices, known_levels
 from recveil.desk.project.court import set_people_aside
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import Desk, Job
+from recveil.desk.project.jobs import Job, JobStore
 from recveil.desk.project.plan import keeps_ids
-from recveil.evaluation.equipment import Equipment
+from recveil.evaluation.resources import AttackerResources
 from recveil.governance import owner
 from recveil.governance.export import export
 from recveil.mechanisms.spec import parse
@@ -74,7 +74,7 @@ def _release_request(project: Project, choices: Choices, name: str) -> ReleaseRe
 
 def looked(project: Project) -> bool:
     """Whether figures were computed on private data here, by which somebody may have chosen; whatever a ledger says."""
-    made = [(one.kind, one.made_choices()) for one in Desk(project).jobs() if one.kind in LOOKS]
+    made = [(one.kind, one.made_choices()) for one in JobStore(project).jobs() if one.kind in LOOKS]
     return any(
         not choices.data.source.startswith(SAMPLE)
         for kind, choices in made
@@ -96,7 +96,7 @@ def red_team(project: Project, job: Job, progress: Progress) -> Any:
         items=how.items,
         ratings={"both": None, "with": True, "without": False}[how.ratings],
         seed=None if choices.release.seed < 0 else choices.release.seed,
-        equipment=Equipment(how.shadows, catalogue=project.items(choices)),
+        resources=AttackerResources(how.shadows, catalogue=project.items(choices)),
         only=how.measures or None,
         strict=False,
         ledger=ledger_file(project, choices),

@@ -10,7 +10,7 @@ from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.deciding import sign_decision, write_sheet
 from recveil.desk.project.folder import FILE, Project, open_project
-from recveil.desk.project.jobs import DONE, Desk, Job
+from recveil.desk.project.jobs import DONE, Job, JobStore
 from recveil.desk.project.plan import jobs_of, standing_bundle
 from recveil.desk.project.stages import perform
 from recveil.errors import RecveilError
@@ -22,7 +22,7 @@ from recveil.releases.signing import Ask
 class Run:
     """A project in the hands of the command line."""
 
-    desk: Desk
+    desk: JobStore
     choices: Choices
     progress: Progress
 
@@ -46,7 +46,7 @@ def run_project(
     """What was made, as plain data, with lines for a person."""
     project = _project(file, into)
     choices, _ = project.read()
-    run = Run(Desk(project), choices, progress)
+    run = Run(JobStore(project), choices, progress)
     if compare and (choices.candidates.specs or choices.candidates.files):
         run.do("candidates")
     made = run.do("bundle")[0]

@@ -8,7 +8,7 @@ from recveil.desk.project.bundles import bundle_place, decided, published_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Desk, Job
+from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, Job, JobStore
 from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job, overview_of
 from recveil.errors import RecveilError
 from recveil.evaluation.cache import digest
@@ -22,7 +22,7 @@ DONE_, OPEN, CLOSED, WORKING, FAILED_ = "done", "open", "closed", "working", "fa
 def state(project: Project) -> dict[str, Any]:
     """The whole document that a page is told whenever something changed."""
     choices, version = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     known = {kind: _jobs(desk, choices, kind) for kind in KINDS}
     present = {job.id for jobs in known.values() for job in jobs}
     bundle = made_bundle(desk, choices)
@@ -38,14 +38,14 @@ def state(project: Project) -> dict[str, Any]:
     }
 
 
-def _jobs(desk: Desk, choices: Choices, kind: str) -> list[Job]:
+def _jobs(desk: JobStore, choices: Choices, kind: str) -> list[Job]:
     try:
         return jobs_of(desk, choices, kind)
     except RecveilError:
         return []
 
 
-def _results(desk: Desk, known: dict[str, list[Job]], bundle: str | None) -> dict[str, str | None]:
+def _results(desk: JobStore, known: dict[str, list[Job]], bundle: str | None) -> dict[str, str | None]:
     """For each result a tag that changes when it does."""
     found = {
         kind: _tag([desk.result_file(job.id) for job in jobs]) for kind, jobs in known.items() if kind != "publish"
@@ -66,7 +66,7 @@ def _tag(files: list[Any]) -> str | None:
     return "-".join(f"{name}.{at}" for name, at in there)[-200:] if there else None
 
 
-def _steps(desk: Desk, choices: Choices, known: dict[str, list[Job]], bundle: str | None) -> dict[str, Any]:
+def _steps(desk: JobStore, choices: Choices, known: dict[str, list[Job]], bundle: str | None) -> dict[str, Any]:
     """Each step: done, open, closed (with the reason), working or failed; and what was said there, in few words."""
     seen = overview_of(desk, choices)
     kind = decided(desk.project, bundle) if bundle else ""
@@ -106,7 +106,7 @@ def _step(closed: str, done: bool, says: str) -> dict[str, str]:
     return {"state": state, "why": closed, "says": says if state == DONE_ else ""}
 
 
-def _worked(desk: Desk, jobs: list[Job], closed: str, says: str) -> dict[str, str]:
+def _worked(desk: JobStore, jobs: list[Job], closed: str, says: str) -> dict[str, str]:
     """The state of a step that work is done for."""
     states = {one.id: desk.state(one.id) for one in jobs}
     found = set(states.values())
@@ -122,7 +122,7 @@ def _worked(desk: Desk, jobs: list[Job], closed: str, says: str) -> dict[str, st
     return {"state": OPEN, "why": "", "says": says}
 
 
-def _start(desk: Desk, choices: Choices, seen: dict[str, Any] | None) -> dict[str, str]:
+def _start(desk: JobStore, choices: Choices, seen: dict[str, Any] | None) -> dict[str, str]:
     try:
         one = overview_job(desk, choices)
     except ChoiceError as why:
@@ -140,7 +140,7 @@ def _who(seen: dict[str, Any]) -> str:
     return f"{seen['users']:,} {who}, {seen['items']:,} items"
 
 
-def _found(desk: Desk, jobs: list[Job]) -> str:
+def _found(desk: JobStore, jobs: list[Job]) -> str:
     from recveil.desk.project.views import headline
 
     for one in reversed(jobs):

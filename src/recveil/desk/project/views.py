@@ -12,7 +12,7 @@ from recveil.desk.project.bundles import bundle_place, decided, decisions, publi
 from recveil.desk.project.choices import ChoiceError
 from recveil.desk.project.deciding import write_sheet
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import FAILED, Desk
+from recveil.desk.project.jobs import FAILED, JobStore
 from recveil.desk.project.solving import bound
 from recveil.desk.project.units import with_unit
 from recveil.evaluation.assess import riskiest_rows
@@ -20,6 +20,7 @@ from recveil.evaluation.catalogue import CRITERIA
 from recveil.governance import evidence, owner
 from recveil.governance.recipients import built_in
 from recveil.governance.standing import standing
+from recveil.measurement import skipped_in
 from recveil.releases import ledger
 
 KNOWN = 4  # items that the attacker of the headline knows
@@ -37,7 +38,7 @@ class NotThereError(ChoiceError):
 def overview(project: Project) -> Any:
     """What was found in the data; mechanisms with a promise about the unit that was chosen."""
     choices, _ = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     found = dict(_there(desk.result(plan.overview_job(desk, choices).id), "the data were not looked at yet"))
     unit = choices.protect.unit
     if not found["problem"]:
@@ -52,7 +53,7 @@ def exposure(project: Project, names: bool = False) -> dict[str, Any]:
     `names`: of the people also where they stand in the data, read anew for this answer and kept nowhere.
     """
     choices, _ = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     first, last = plan.jobs_of(desk, choices, "exposure")
     found = dict(_there(desk.result(last.id) or desk.result(first.id), "the exposure was not measured yet"))
     for key, name in (("riskiest_users", "user"), ("riskiest_items", "item")):  # older results held ids
@@ -96,7 +97,7 @@ def recipients() -> list[dict[str, Any]]:
 def solved(project: Project) -> dict[str, Any]:
     """What was solved for, and what could not be."""
     choices, _ = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     jobs = plan.jobs_of(desk, choices, "solve")
     found = [desk.result(one.id) for one in jobs]
     failed = [(one, desk.why(one.id)[1]) for one in jobs if desk.state(one.id) == FAILED]
@@ -110,7 +111,7 @@ def solved(project: Project) -> dict[str, Any]:
 
 def bundle(project: Project) -> dict[str, Any]:
     choices, _ = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     name = plan.standing_bundle(desk, choices)
     one = desk.job(name)
     return {**desk.result(name), "place": f"bundles/{name}", "notes": desk.record(one)["notes"] if one else []}
@@ -119,7 +120,7 @@ def bundle(project: Project) -> dict[str, Any]:
 def red_team(project: Project) -> dict[str, Any]:
     """The three criteria for the bundle, held against the recipient's limits."""
     choices, _ = project.read()
-    desk = Desk(project)
+    desk = JobStore(project)
     found = _there(desk.result(plan.red_team_job(desk, choices).id), "the bundle was not attacked yet")
     to = recipient(project, choices.recipient.name or "public")
     judged = evidence.findings(found["measurements"], to)
@@ -128,7 +129,7 @@ def red_team(project: Project) -> dict[str, Any]:
             {"criterion": name, "question": question, "findings": [f.record() for f in judged if f.criterion == name]}
             for name, question in CRITERIA.items()
         ],
-        "not_run": evidence.not_run(judged, found["left_out"]),
+        "not_run": evidence.not_run(judged, skipped_in(found)),
         "measurements": found["measurements"],
         "riskiest": found["riskiest"],
         "bundle": found["name"],
@@ -141,7 +142,7 @@ def red_team(project: Project) -> dict[str, Any]:
 def sheet(project: Project) -> dict[str, Any]:
     """The decision sheet: as it was decided on, else as the evidence stands now."""
     choices, _ = project.read()
-    name = plan.standing_bundle(Desk(project), choices)
+    name = plan.standing_bundle(JobStore(project), choices)
     return write_sheet(project, choices, name) if not decided(project, name) else _decided_sheet(project, name)
 
 
@@ -154,14 +155,14 @@ def _decided_sheet(project: Project, name: str) -> dict[str, Any]:
 
 def sheet_page(project: Project) -> str:
     sheet(project)
-    name = plan.standing_bundle(Desk(project), project.read()[0])
+    name = plan.standing_bundle(JobStore(project), project.read()[0])
     return (owner.owner_folder(bundle_place(project, name)) / "decision.html").read()
 
 
 def published(project: Project) -> dict[str, Any]:
     """What goes out and what stays in, verified."""
     choices, _ = project.read()
-    name = plan.standing_bundle(Desk(project), choices)
+    name = plan.standing_bundle(JobStore(project), choices)
     place = published_place(project, name)
     if not place.exists():
         raise NotThereError(None, "nothing is published yet")
@@ -193,7 +194,7 @@ def watch(project: Project) -> dict[str, Any]:
     choices, _ = project.read()
     file = project.path(choices.release.ledger) if choices.release.ledger else None
     book = ledger.registry(file) if file and file.exists() else None
-    name = plan.made_bundle(Desk(project), choices)
+    name = plan.made_bundle(JobStore(project), choices)
     said = decisions(project, name) if name else None
     stands = standing(said) if said else None
     last = next((c for c in reversed(said.claims) if c.until), None) if said else None
@@ -212,7 +213,7 @@ def watch(project: Project) -> dict[str, Any]:
 
 def _bundles(project: Project) -> list[dict[str, Any]]:
     """All bundles that were made here, the newest first."""
-    desk, found = Desk(project), []
+    desk, found = JobStore(project), []
     for one in reversed(desk.jobs()):
         if one.kind == "bundle" and (made := desk.result(one.id)) and bundle_place(project, one.id).exists():
             out = published_place(project, one.id).exists()

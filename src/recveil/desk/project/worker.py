@@ -11,7 +11,7 @@ import sys
 import traceback
 
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import DONE, Desk, WrittenProgress
+from recveil.desk.project.jobs import DONE, JobStore, WrittenProgress
 from recveil.desk.project.stages import perform
 from recveil.errors import NO_MEMORY, RecveilError, not_installed
 
@@ -19,13 +19,13 @@ from recveil.errors import NO_MEMORY, RecveilError, not_installed
 def main(folder: str) -> None:
     from pathlib import Path
 
-    desk = Desk(Project(Path(folder)))
+    desk = JobStore(Project(Path(folder)))
     for line in sys.stdin:
         work(desk, line.strip())
         print("over", flush=True)
 
 
-def work(desk: Desk, mark: str) -> None:
+def work(desk: JobStore, mark: str) -> None:
     """Do a job, unless it is done or another process is at it; its result, or the line why there is none."""
     with desk.taken(mark, killable=True) as mine:
         one = desk.job(mark)

@@ -20,7 +20,7 @@ from recveil.evaluation.attacks.scorings import Scoring, likelihood
 from recveil.evaluation.attacks.truth import Truth, set_names, truth
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import share
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
 TARGETS = 2000  # records matched
@@ -37,14 +37,14 @@ def across(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     control: what the attacker names of one person, taken for another's.
     """
     if trial.also is None:
-        raise LeftOutError("across needs another release of the same people: give its bundle with --also")
+        raise SkippedError("across needs another release of the same people: give its bundle with --also")
     train, first, second = records(trial.train), records(trial.released), records(trial.also.released)
     here, there = truth(train, first, trial.owner), truth(train, second, trial.also.owner)
     if "closest" in (here.how, there.how):
-        raise LeftOutError("nobody owns a record in one of the two releases, or nobody knows whose it is: give its map")
+        raise SkippedError("nobody owns a record in one of the two releases, or nobody knows whose it is: give its map")
     people = np.intersect1d(here.people, there.people)
     if len(people) < 2:
-        raise LeftOutError("the two releases have hardly anybody in common")
+        raise SkippedError("the two releases have hardly anybody in common")
     compare = _Matching(first, second, trial.also.kept)
     found = [_matched(compare, here, there, people, rng)]
     lengths = train.lengths[people]

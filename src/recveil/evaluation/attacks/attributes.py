@@ -24,7 +24,7 @@ from recveil.evaluation.attacks.scorings import normalised
 from recveil.evaluation.attacks.truth import truth
 from recveil.evaluation.attacks.verdict import measured
 from recveil.kernels.logistic import fit
-from recveil.measurement import FEWEST_LABELLED, LeftOutError, Measurement, Trial
+from recveil.measurement import FEWEST_LABELLED, Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
 PENALTY = 0.3
@@ -44,7 +44,7 @@ def attributes(trial: Trial, rng: np.random.Generator, *, known: int | None = No
     known: how many items of a person; by default 10, or a third of what people have.
     """
     if not trial.attributes:
-        raise LeftOutError("attributes needs a table of what people are: give one with --attributes users.csv")
+        raise SkippedError("attributes needs a table of what people are: give one with --attributes users.csv")
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     found: list[Measurement] = []
@@ -61,7 +61,7 @@ def attributes(trial: Trial, rng: np.random.Generator, *, known: int | None = No
             found += _from_items(trial, train, released, able, (name, members, others), known, rng)
     if not found:
         why = f"of {', '.join(few)} " if few else ""
-        raise LeftOutError(
+        raise SkippedError(
             f"there is no attribute {why}that {FEWEST_LABELLED} people have and {FEWEST_LABELLED} others have not"
         )
     if whose.how == "map":

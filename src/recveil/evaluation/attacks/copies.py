@@ -16,7 +16,7 @@ from recveil.data import Floats, Interactions
 from recveil.evaluation.attacks.membership import auc
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import share
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 
 LONGEST = 12  # clicks: longer runs tell no more
 TARGETS = 5000
@@ -27,7 +27,7 @@ Run = tuple[int, ...]
 def copies(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """The chance of naming the person whose clicks a stream begins with; AUC of telling members by such beginnings."""
     if trial.train.time is None or trial.released.time is None:
-        raise LeftOutError("copies needs the order of clicks, in the data and in the release")
+        raise SkippedError("copies needs the order of clicks, in the data and in the release")
     real, streams = clickstreams(trial.train), clickstreams(trial.released)
     held = None if trial.holdout is None else clickstreams(trial.holdout)
     found = []
@@ -47,7 +47,7 @@ def copies(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
                 measured("copies-auc", auc(inside, outside), len(inside), chance=0.5, control=control, params={})
             )
     if not found:
-        raise LeftOutError("copies needs to know who is behind a stream, or people who are not in the data")
+        raise SkippedError("copies needs to know who is behind a stream, or people who are not in the data")
     return found
 
 

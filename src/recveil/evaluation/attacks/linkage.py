@@ -25,7 +25,7 @@ from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import share
 from recveil.kernels import linkage as kernel
 from recveil.kernels.record_search import cosines
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Postings, Records, postings, records
 
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
@@ -149,7 +149,7 @@ def rarest_first(facts: Facts, index: Postings) -> Facts:
 def _members(data: Interactions, of: Records, whose: Truth, targets: int, draws: int, rng: np.random.Generator) -> Side:
     people = whose.people
     if not len(people):
-        raise LeftOutError("nobody of the data has a record in the release")
+        raise SkippedError("nobody of the data has a record in the release")
     chosen = rng.permutation(people)[:targets]
     return Side(data, of, whose, np.repeat(chosen, draws))
 

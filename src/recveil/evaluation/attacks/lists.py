@@ -16,7 +16,7 @@ from recveil.evaluation.attacks.membership import auc
 from recveil.evaluation.attacks.verdict import measured
 from recveil.evaluation.recommenders import RANKERS
 from recveil.evaluation.recommenders.ranker import Ranker, recommend
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.splits import before_and_after
 
 REFEREES = tuple(RANKERS[name] for name in ("item-knn", "user-knn", "ease"))
@@ -30,10 +30,10 @@ def lists(trial: Trial, rng: np.random.Generator, *, referees: Sequence[Ranker] 
     control: one half of the people who are not in the data against the other.
     """
     if trial.holdout is None:
-        raise LeftOutError("lists needs people who are not in the data; give some as holdout")
+        raise SkippedError("lists needs people who are not in the data; give some as holdout")
     sides = [_asked(part, rng) for part in (trial.train, trial.holdout)]
     if len(np.unique(sides[1][0].user)) < 4:
-        raise LeftOutError("lists needs at least 4 people who are not in the data, with two items or more")
+        raise SkippedError("lists needs at least 4 people who are not in the data, with two items or more")
     found = []
     for ranker in referees:
         for source, taught in (("release", trial.released), ("data", trial.train)):

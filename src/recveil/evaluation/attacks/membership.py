@@ -16,7 +16,7 @@ from recveil.errors import unknown
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import Estimate, bootstrap_groups, wilson
 from recveil.kernels.record_search import index, nearest
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
 Score = Literal["distance", "density"]
@@ -37,12 +37,12 @@ def membership(
     control: the same with one half of the held-out people in the place of the members, against the other half.
     """
     if trial.holdout is None:
-        raise LeftOutError("membership needs people who are not in the data; give some as holdout")
+        raise SkippedError("membership needs people who are not in the data; give some as holdout")
     train, held, released = records(trial.train), records(trial.holdout), records(trial.released)
     members = train.take(rng.permutation(train.people)[:targets])
     others = held.take(rng.permutation(held.people)[:targets])
     if len(others) < 4:
-        raise LeftOutError(f"membership needs at least 4 people who are not in the data, and there are {len(others)}")
+        raise SkippedError(f"membership needs at least 4 people who are not in the data, and there are {len(others)}")
     found = []
     for score in scores:
         if score not in get_args(Score):

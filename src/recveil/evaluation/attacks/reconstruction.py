@@ -18,7 +18,7 @@ from scipy.sparse.linalg import svds
 from recveil.evaluation.attacks.truth import Truth, truth
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
 Guess = Callable[[int], NDArray[np.float64]]  # of a released record: a score for every item
@@ -43,7 +43,7 @@ def reconstruction(
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     if whose.how == "closest":
-        raise LeftOutError("reconstruction needs to know which record is whose; give the id map of the release")
+        raise SkippedError("reconstruction needs to know which record is whose; give the id map of the release")
     people = rng.permutation(whose.people)[:targets]
     held = None if trial.holdout is None else records(trial.holdout)
     found = []

@@ -21,7 +21,7 @@ from recveil.evaluation.attacks.roc import auc_between, mean_auc, pooled_tpr, ra
 from recveil.evaluation.attacks.traces import suspects, traces
 from recveil.evaluation.attacks.verdict import measured
 from recveil.kernels.logistic import fit
-from recveil.measurement import LeftOutError, Measurement, Shadows, Trial
+from recveil.measurement import Measurement, Shadows, SkippedError, Trial
 
 RATES = (0.01, 0.001)
 FOLDS = 4  # of whole complementary pairs
@@ -42,17 +42,17 @@ def shadow(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     control: people who are not in the attacked release, called members where they are in one that was learnt from.
     """
     if not trial.shadows:
-        raise LeftOutError("shadow needs releases of halves of the data to learn from: ask for some with --shadows 32")
+        raise SkippedError("shadow needs releases of halves of the data to learn from: ask for some with --shadows 32")
     return [m for given in trial.shadows for m in _attacked(given, rng)]
 
 
 def check(shadows: int, people: int) -> None:
     """Raise where so many shadows cannot be learnt from, or not of so few people."""
     if shadows < 2 * FOLDS or shadows % 2:
-        raise LeftOutError(f"shadows come in pairs, at least {2 * FOLDS} of them, not {shadows}; 32 give the number")
+        raise SkippedError(f"shadows come in pairs, at least {2 * FOLDS} of them, not {shadows}; 32 give the number")
     fewest = max(FEWEST_PEOPLE, shadows)
     if people < fewest:
-        raise LeftOutError(f"{people} people are too few for {shadows} shadows: it takes {fewest}, or fewer shadows")
+        raise SkippedError(f"{people} people are too few for {shadows} shadows: it takes {fewest}, or fewer shadows")
 
 
 def _attacked(given: Shadows, rng: np.random.Generator) -> list[Measurement]:
@@ -103,7 +103,7 @@ def collect(given: Shadows) -> tuple[Floats, int]:
     for number in range(len(given.inside)):
         try:
             released = given.made(number)
-        except LeftOutError:
+        except SkippedError:
             raise
         except RecveilError as why:  # a refusal is an output
             reason = reason or str(why)
@@ -115,7 +115,7 @@ def collect(given: Shadows) -> tuple[Floats, int]:
     refused = sum(f is None for f in found)
     width = next((f.shape[1] for f in found if f is not None), 0)
     if sum(f is not None for f in found[: given.learnt]) < len(found[: given.learnt]) / 2 or not width:
-        raise LeftOutError(f"refused {refused} of {len(found)} halves, too few are left to learn from: {reason}")
+        raise SkippedError(f"refused {refused} of {len(found)} halves, too few are left to learn from: {reason}")
     empty = np.full((len(given.people), width), np.nan)
     table = np.stack([empty if f is None else f for f in found])
     if not refused:

@@ -19,7 +19,7 @@ from recveil.evaluation.attacks.knowledge import Choice, learn
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean
 from recveil.kernels.sybil import recommended
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, postings, records
 
 Similarity = Literal["cosine", "agreement"]
@@ -89,7 +89,7 @@ def most_liked(of: Records) -> NDArray[np.int64]:
 def _targets(of: Records, known: int, targets: int, rng: np.random.Generator) -> NDArray[np.int64]:
     able = np.flatnonzero(of.lengths > known)
     if not len(able):
-        raise LeftOutError(f"nobody has more than {known} items: the longest profile has {of.lengths.max(initial=0)}")
+        raise SkippedError(f"nobody has more than {known} items: the longest profile has {of.lengths.max(initial=0)}")
     return rng.permutation(able)[:targets]
 
 

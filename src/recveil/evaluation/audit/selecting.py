@@ -22,7 +22,7 @@ from recveil.evaluation.attacks.epsilon import EpsilonBound, judge
 from recveil.evaluation.audit.canaries import canaries, loners, person
 from recveil.evaluation.audit.watching import NoiseTally, Watch, tables
 from recveil.intervals import clopper_pearson
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.randomness import source
 from recveil.releases.catalogue import Catalogue
 
@@ -79,7 +79,7 @@ def audit_selection(
         return None
     lists = tuple(dict.fromkeys((*given.lists(), "users")))
     sessions, listed = data.session is not None, given.items is not None
-    public = Public(data.kind, data.unit, data.items, data.tags, listed, lists, data.users, sessions=sessions)
+    public = PublicInfo(data.kind, data.unit, data.items, data.tags, listed, lists, data.users, sessions=sessions)
     columns = mechanism.selects(public)
     try:
         promise = mechanism.guarantee(public)
@@ -106,7 +106,7 @@ def audit_selection(
 class FirstRound:
     """The first round with and without a canary: counted once, published many times."""
 
-    def __init__(self, mechanism: Synthesis, public: Public, data: Interactions, canary: Interactions) -> None:
+    def __init__(self, mechanism: Synthesis, public: PublicInfo, data: Interactions, canary: Interactions) -> None:
         self.mechanism, self.public, pair = mechanism, public, (concat([data, canary]), data)
         whole = concat(list(pair))
         everything = Catalogue(whole.items, whole.tags)  # what nobody has is never kept: both may be coded over all

@@ -20,7 +20,7 @@ from recveil.data import Interactions
 from recveil.dp.noise import Law
 from recveil.evaluation.audit.shared_noise import SharedNoise
 from recveil.items import PublicItems
-from recveil.mechanism import Mechanism, Public, Synthesis
+from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.releases.catalogue import Catalogue
 
 SIGMAS = 5.0  # noise that lies so far below its law is no accident
@@ -145,19 +145,21 @@ def tables(counts: Any, published: Mapping[str, Any]) -> dict[str, Floats]:
 def fitted(mechanism: Mechanism, data: Interactions) -> tuple[Mechanism, Interactions]:
     """The mechanism as it would be run on these data, and the data as it would read them."""
     mechanism.check_fit(data)
-    return mechanism.told(data), data if mechanism.reads_sessions else replace(data, session=None)
+    return mechanism.with_declared(data), data if mechanism.reads_sessions else replace(data, session=None)
 
 
-def all_public(data: Interactions, mechanism: Mechanism, facts: PublicItems | None) -> Public:
+def all_public(data: Interactions, mechanism: Mechanism, facts: PublicItems | None) -> PublicInfo:
     """What is known where all lists of ids are; `facts`: what is public of items."""
     features = Catalogue(features=facts).facts(data.items) if mechanism.reads_features else None
-    return Public(
+    return PublicInfo(
         data.kind, data.unit, data.items, data.tags, True, ("tags", "users"), data.users,
         features=features, sessions=data.session is not None,
     )  # fmt: skip
 
 
-def watched(mechanism: Mechanism, public: Public, pair: tuple[Interactions, Interactions]) -> tuple[Mechanism, Watch]:
+def watched(
+    mechanism: Mechanism, public: PublicInfo, pair: tuple[Interactions, Interactions]
+) -> tuple[Mechanism, Watch]:
     """The same mechanism, seen through; `pair`: the data with and without the canary, coded over the public lists."""
     watch = Watch(mechanism.laws(public))
     if not isinstance(mechanism, Synthesis):

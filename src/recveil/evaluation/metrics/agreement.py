@@ -19,7 +19,7 @@ from recveil.evaluation.metrics.ratings import JUDGES, able, errors
 from recveil.evaluation.recommenders import RANKERS
 from recveil.evaluation.recommenders.ranker import Ranker
 from recveil.evaluation.recommenders.rater import Rater
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 SPLITS = 5
 REPEATS = 1000
@@ -55,7 +55,7 @@ def agreement(
     """
     trials = [trials] if isinstance(trials, Trial) else list(trials)
     if any(t.query is None or t.result is None for t in trials):
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     found: list[Measurement] = []
     if len(rankers) > 1:
         found += _measured(_ranked(trials, rankers, n, metric), rng, f"{metric}@{n}", len(rankers), len(trials))
@@ -96,7 +96,7 @@ def _measured(
 ) -> list[Measurement]:
     people = sides[0].total.shape[1]
     if people < 2:
-        raise LeftOutError("fewer than two held-out people have something to find")
+        raise SkippedError("fewer than two held-out people have something to find")
     tau = kendall(*sides, rng)
     all_pairs = algorithms * (algorithms - 1) // 2
     params = {"by": by, "algorithms": algorithms, "splits": splits}
@@ -115,7 +115,7 @@ def _ranked(trials: Sequence[Trial], rankers: Sequence[Ranker], n: int, metric: 
     for trial in trials:
         served = [arms(trial, ranker, n) for ranker in rankers]
         if trial.query is None:
-            raise LeftOutError(NO_TEST_PEOPLE)
+            raise SkippedError(NO_TEST_PEOPLE)
         values = [np.array([s[k].values[metric] for s in served]) for k in (0, 1)]
         rows.append((trial.query.users.gather(served[0][0].users), values[1], values[0]))
     return _per_person(rows)
@@ -126,7 +126,7 @@ def _rated(trials: Sequence[Trial], raters: Sequence[Rater]) -> tuple[Scores, Sc
     for trial in trials:
         query, result = trial.query, trial.result
         if query is None or result is None:
-            raise LeftOutError(NO_TEST_PEOPLE)
+            raise SkippedError(NO_TEST_PEOPLE)
         values = [_minus_squares(trial_data, query, result, raters) for trial_data in (trial.train, trial.released)]
         rows.append((result.users.gather(result.user), values[0], values[1]))
     return _per_person(rows)

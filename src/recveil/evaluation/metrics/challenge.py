@@ -23,7 +23,7 @@ from recveil.evaluation.recommenders import RATERS
 from recveil.evaluation.recommenders.ranker import extra
 from recveil.evaluation.recommenders.rater import Rater, feasible
 from recveil.intervals import bootstrap
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 
 QUICK: tuple[Rater, ...] = tuple(
     RATERS[name] for name in ("item-average", "user-average", "slope-one", "co-clustering", "item-knn", "biased-mf")
@@ -41,9 +41,9 @@ def challenge(
     masked = beside(trial)
     raters = tuple(r for r in raters if feasible(r, trial.train))
     if masked is None:
-        raise LeftOutError("the release does not hold every rated pair of the data")
+        raise SkippedError("the release does not hold every rated pair of the data")
     if len(raters) < 2:
-        raise LeftOutError("fewer than two raters can learn from these data")
+        raise SkippedError("fewer than two raters can learn from these data")
     real, release = (scores(raters, data, splits) for data in (trial.train, masked))
     tau = kendall(real, release, rng)
     people = real.total.shape[1]

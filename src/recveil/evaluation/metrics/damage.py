@@ -13,7 +13,7 @@ from recveil.evaluation.metrics.exposure import head
 from recveil.evaluation.metrics.ranking import REFEREES, N, Outcome, arms, liked, relevant
 from recveil.evaluation.recommenders.ranker import Ranker
 from recveil.intervals import paired_difference
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 
 def damage(
@@ -25,7 +25,7 @@ def damage(
     recall of a group of items counts only those, over the people who have one of them to find.
     """
     if trial.query is None or trial.result is None:
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     wanted = relevant(trial.query, trial.result, liked(trial.train))
     length = np.diff(trial.query.matrix(binary=True).indptr)
     popular = head(trial.train)

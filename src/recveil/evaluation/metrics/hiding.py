@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.intervals import bootstrap, bootstrap_mean, share
-from recveil.measurement import NO_OWNERS, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_OWNERS, Measurement, SkippedError, Trial
 
 POINTS = 5000  # people in a scatter plot
 
@@ -33,10 +33,10 @@ class Hiding:
 def hiding(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """The share of ratings that changed, over all and per person; people with nothing hidden; how their means agree."""
     if trial.owner is None:
-        raise LeftOutError(NO_OWNERS)
+        raise SkippedError(NO_OWNERS)
     found = per_user(trial)
     if found is None:
-        raise LeftOutError("there are no ratings, in the data or in the release")
+        raise SkippedError("there are no ratings, in the data or in the release")
     n = len(found.users)
     changed = found.hidden * found.ratings
     none = found.hidden == 0

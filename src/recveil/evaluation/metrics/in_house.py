@@ -16,7 +16,7 @@ from recveil.evaluation.metrics.ratings import join, rmse
 from recveil.evaluation.metrics.remembering import remembered
 from recveil.evaluation.recommenders.plain_raters import EIGHT
 from recveil.evaluation.recommenders.rater import Rater, feasible, rated
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 
 NAME = "in-house order"
 SPLITS = 5
@@ -33,12 +33,12 @@ def in_house(
     The note says how far two splits of the real data agree, which is as good as it gets.
     """
     if trial.train.rating is None:
-        raise LeftOutError("the data have no ratings")
+        raise SkippedError("the data have no ratings")
     if trial.released.rating is None:
-        raise LeftOutError("the release has no ratings, so nobody can rank predictors of ratings on it")
+        raise SkippedError("the release has no ratings, so nobody can rank predictors of ratings on it")
     able = tuple(r for r in raters if feasible(r, trial.train, trial.released))
     if len(able) < 3:
-        raise LeftOutError("fewer than three rating predictors can learn from these data")
+        raise SkippedError("fewer than three rating predictors can learn from these data")
     real = [inside(able, trial.train, number) for number in range(splits)]
     release = [inside(able, trial.released, number) for number in range(splits)]
     among = [tau(real[a], real[b]) for a in range(splits) for b in range(a)]
@@ -89,7 +89,7 @@ def halves(data: Interactions, number: int) -> tuple[Interactions, Interactions,
     rng = np.random.default_rng([number, *b"in-house"])
     train, tested = _people(data, rng)
     if len(tested) < FEWEST:
-        raise LeftOutError(
+        raise SkippedError(
             f"{len(train) + len(tested)} people are too few to train and test inside: {FEWEST} are tested"
         )
     rows = data.take_users(tested)

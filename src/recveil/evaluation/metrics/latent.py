@@ -13,7 +13,7 @@ from scipy.sparse.linalg import svds
 from recveil.data import Floats, Interactions
 from recveil.evaluation.metrics.remembering import remembered
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import NO_OWNERS, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_OWNERS, Measurement, SkippedError, Trial
 
 RANK = 100
 DENSE = 1000  # users or items, whichever are fewer
@@ -22,12 +22,12 @@ DENSE = 1000  # users or items, whichever are fewer
 def latent(trial: Trial, rng: np.random.Generator, rank: int = RANK) -> list[Measurement]:
     """Mean cosine of released records and their owners; chance: the same records beside people drawn at random."""
     if trial.owner is None:
-        raise LeftOutError(NO_OWNERS)
+        raise SkippedError(NO_OWNERS)
     active = np.diff(trial.released.matrix(binary=True).indptr) > 0
     records = np.flatnonzero((trial.owner >= 0) & active)
     rank = min(rank, min(trial.train.matrix(binary=True).shape) - 1)
     if not len(records) or rank < 1:
-        raise LeftOutError("too few people or items to learn latent tastes of")
+        raise SkippedError("too few people or items to learn latent tastes of")
     owner = trial.owner[records]
     real, S, Vt = reduced(trial.train, rank)
     released = (trial.released.matrix(binary=True) @ Vt.T) / S

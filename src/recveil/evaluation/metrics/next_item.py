@@ -18,7 +18,7 @@ from recveil.evaluation.metrics.remembering import remembered
 from recveil.evaluation.recommenders import SEQUENCERS
 from recveil.evaluation.recommenders.sequential import AskedStreams, NextModel, Sequencer
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 N = 10  # items on a list
 MOVES = 5  # items asked for of one person, at most
@@ -61,13 +61,13 @@ def neural(trial: Trial, rng: np.random.Generator, referees: Sequence[Sequencer]
 def check_order(trial: Trial) -> None:
     """Leave out what has no order to judge by, with the reason."""
     if trial.query is None or trial.result is None:
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     if trial.train.time is None or trial.query.time is None:
-        raise LeftOutError(NO_ORDER)
+        raise SkippedError(NO_ORDER)
     if trial.released.time is None and len(trial.released):
-        raise LeftOutError(NO_RELEASED_ORDER)
+        raise SkippedError(NO_RELEASED_ORDER)
     if not len(asked_of(trial.query, trial.result).streams.asked):
-        raise LeftOutError(NO_MOVE)
+        raise SkippedError(NO_MOVE)
 
 
 def judged(

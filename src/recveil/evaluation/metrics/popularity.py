@@ -7,7 +7,7 @@ import numpy as np
 from recveil.data import Floats, Interactions
 from recveil.evaluation.metrics.sequences import spearman
 from recveil.intervals import bootstrap
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 
 
 def popularity(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
@@ -23,6 +23,6 @@ def holders(data: Interactions) -> Floats:
 def popularity_of(before: Floats, after: Floats, rng: np.random.Generator) -> list[Measurement]:
     """The same from how many people have each item, before and after."""
     if not np.isfinite(spearman(before, after)):
-        raise LeftOutError("every item has as many people as any other, in the data or in the release")
+        raise SkippedError("every item has as many people as any other, in the data or in the release")
     estimate = bootstrap(spearman, [before, after], rng, repeats=200)
     return [Measurement("popularity", *estimate, n=len(before), note="rank correlation; resampled over items")]

@@ -24,7 +24,7 @@ from recveil.evaluation.recommenders.ranker import Ranker
 from recveil.ids import union
 from recveil.intervals import bootstrap_mean, paired_difference
 from recveil.items import PublicItems
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 NO_FILE = "no file of items was given (--items), so what it teaches without any private data is not known"
 NOTHING = "the file of items tells nothing apart: it has no feature that some items share and others do not"
@@ -36,9 +36,9 @@ def public_items(
 ) -> list[Measurement]:
     """What the file alone reaches; its lift, and what the release adds to it, by each referee and by all together."""
     if trial.query is None or trial.result is None:
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     if trial.items is None or not trial.items.tells:
-        raise LeftOutError(NO_FILE if trial.items is None else NOTHING)
+        raise SkippedError(NO_FILE if trial.items is None else NOTHING)
     control = served(trial.items, trial.query, trial.result, liked(trial.train), n)
     found = []
     for metric, values in control.values.items():
@@ -67,7 +67,7 @@ def _of_the_order(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """The same of the next item, where there is an order."""
     try:
         check_order(trial)
-    except LeftOutError:
+    except SkippedError:
         return []
     assert trial.items is not None and trial.query is not None and trial.result is not None
     query, result, facts = _over_all(trial.items, trial.query, trial.result)

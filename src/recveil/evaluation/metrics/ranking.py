@@ -18,7 +18,7 @@ from recveil.evaluation.recommenders import RANKERS
 from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.evaluation.recommenders.ranker import Model, Ranker, scored
 from recveil.intervals import bootstrap_mean
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 N = 10  # items on a list
 GRADES = ("precision", "recall", "ndcg", "map")
@@ -96,12 +96,12 @@ def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Ou
     The referees' own chance is the same in all arms.
     """
     if trial.query is None or trial.result is None:
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     like = liked(trial.train)
     judged = ((ranker, trial.released), (ranker, trial.train), (POPULAR, trial.train))
     found = [outcome(r, data, trial.query, trial.result, like, n, 0) for r, data in judged]
     if not len(found[0].users):
-        raise LeftOutError("no held-out person has anything to find that is not in her history already")
+        raise SkippedError("no held-out person has anything to find that is not in her history already")
     return found[0], found[1], found[2]
 
 

@@ -13,7 +13,7 @@ from recveil.evaluation.recommenders import RATERS
 from recveil.evaluation.recommenders.ranker import extra
 from recveil.evaluation.recommenders.rater import Rater, feasible
 from recveil.intervals import bootstrap
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 SLOW = "svd++"
 WORTH_A_PROCESS = 50_000  # rows; below, starting one takes longer than the raters do
@@ -50,11 +50,11 @@ def rated_people(trial: Trial) -> tuple[Interactions, Interactions]:
     """What test people rated before and after, where the release has ratings too."""
     query, result = trial.query, trial.result
     if query is None or result is None or not len(result):
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     if any(part.rating is None for part in (trial.train, query, result)):
-        raise LeftOutError("the data have no ratings")
+        raise SkippedError("the data have no ratings")
     if trial.released.rating is None:
-        raise LeftOutError("the release has no ratings, so none can be learned")
+        raise SkippedError("the release has no ratings, so none can be learned")
     return query, result
 
 

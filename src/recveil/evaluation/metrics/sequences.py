@@ -15,7 +15,7 @@ from scipy.stats import ks_2samp
 
 from recveil.data import Floats, Interactions
 from recveil.intervals import bootstrap_groups, bootstrap_mean
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.transitions import common_views, direct_sequence
 
 TOP = 100
@@ -28,7 +28,7 @@ Views = Callable[[NDArray[np.int64]], sparse.csr_array]  # items in, their rows 
 def sequences(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """Spearman of DS and CVS rows; distance of the lengths; difference of the repeats."""
     if not len(trial.released) or not len(trial.train):
-        raise LeftOutError("there are no rows")
+        raise SkippedError("there are no rows")
     found: list[Measurement] = []
     real, released = trial.train.ordered(), trial.released.ordered()
     for name, views in (("DS", _followed), ("CVS", common_views)):

@@ -19,7 +19,7 @@ from recveil.evaluation.recommenders.likeness import ItemLikeness
 from recveil.evaluation.recommenders.plain_raters import Biases, Factors, ResidualEase, SlopeOne
 from recveil.evaluation.recommenders.rater import feasible, rated
 from recveil.intervals import bootstrap
-from recveil.measurement import LeftOutError, Measurement, Trial
+from recveil.measurement import Measurement, SkippedError, Trial
 
 FOLDED: tuple[Biases | SlopeOne | ResidualEase | ItemLikeness | Factors, ...] = (
     Biases(), SlopeOne(), ResidualEase(), ItemLikeness(), Factors(),
@@ -32,7 +32,7 @@ def skill(trial: Trial, rng: np.random.Generator, raters: Sequence[object] = FOL
     query, result = rated_people(trial)
     able = tuple(r for r in raters if feasible(r, trial.train, trial.released))  # type: ignore[arg-type]
     if not able:
-        raise LeftOutError("no rating predictor can learn from these data within memory")
+        raise SkippedError("no rating predictor can learn from these data within memory")
     person = np.unique(result.user, return_inverse=True)[1]
     real, release = (
         {name: np.bincount(person, e**2) for name, e in folded(able, data, query, result).items()}
@@ -43,7 +43,7 @@ def skill(trial: Trial, rng: np.random.Generator, raters: Sequence[object] = FOL
     ends = [real[ITEMS], real[best]]
     ahead, low, high = bootstrap(_ahead, [*ends, count], rng)
     if low <= 0:
-        raise LeftOutError(
+        raise SkippedError(
             f"skill is undefined: on the real data {best} does not for certain predict ratings better than the items' "
             f"averages (by {ahead:.3f} from {low:.3f} to {high:.3f})"
         )

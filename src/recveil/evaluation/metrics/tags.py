@@ -20,7 +20,7 @@ from recveil.evaluation.recommenders.folkrank import FolkRank
 from recveil.evaluation.recommenders.tags import OWN_HISTORY, POPULAR, Mixture, TagModel, suggest
 from recveil.ids import union
 from recveil.intervals import bootstrap_mean, paired_ratio
-from recveil.measurement import NO_TEST_PEOPLE, LeftOutError, Measurement, Trial
+from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 from recveil.splits import leave_one_post_out
 from recveil.views.triples import Posts, TripleTables, distinct, posts, tables
 
@@ -40,16 +40,16 @@ def tags(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     """
     train, people = trial.train, trial.holdout
     if train.tags is None:
-        raise LeftOutError("the data have no tags")
+        raise SkippedError("the data have no tags")
     if people is None or people.tags is None:
-        raise LeftOutError(NO_TEST_PEOPLE)
+        raise SkippedError(NO_TEST_PEOPLE)
     if trial.released.tags is None:
-        raise LeftOutError("the release has no tags, so nothing can be learned of them")
+        raise SkippedError("the release has no tags, so nothing can be learned of them")
     names = union(train.tags, trial.released.tags, people.tags)
     query, test = leave_one_post_out(distinct(people.over_tags(names)), rng)
     wanted, own = posts(test), tables(query)
     if not len(wanted):
-        raise LeftOutError("no held-out person has two tagged items, of which one could be guessed")
+        raise SkippedError("no held-out person has two tagged items, of which one could be guessed")
     arms = {source: tables(part.over_tags(names)) for source, part in (("release", trial.released), ("real", train))}
     reached = {
         (name, source): values for source, counts in arms.items() for name, values in _served(counts, own, wanted)

@@ -20,7 +20,7 @@ from recveil.evaluation.attacks.linkage import linkage
 from recveil.evaluation.metrics.challenge import challenge
 from recveil.evaluation.metrics.hiding import hiding
 from recveil.evaluation.tuning import Progress, Tuned
-from recveil.measurement import LeftOutError, Measurement, Trial, trial
+from recveil.measurement import Measurement, SkippedError, Trial, trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.spec import parse, text
 from recveil.releases.release import release
@@ -116,7 +116,7 @@ def _measured(data: Interactions, mechanism: Any, known: int, seed: int) -> dict
     rmses = []
     try:
         judged = challenge(subject, rng)
-    except LeftOutError:
+    except SkippedError:
         judged = []
     for m in judged:
         if m.name == "challenge":

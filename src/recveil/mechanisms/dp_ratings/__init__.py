@@ -20,7 +20,7 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Probe, Public, Sums, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, PublicInfo, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_ratings.directions import directions, tastes
 from recveil.mechanisms.dp_ratings.drawing import RatingTables, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
@@ -56,7 +56,7 @@ class DpRatings(Synthesis):
     )
     needs = ("rating",)
     kinds = ("ratings",)
-    first_look = "epsilon=4,delta=1e-6,scale=1..5"
+    example_parameters = "epsilon=4,delta=1e-6,scale=1..5"
     learned_from = "tables"
     reads_features = True
     keeps = ("skill",)
@@ -97,21 +97,21 @@ class DpRatings(Synthesis):
         if self.scale == BY_TYPE and data.levels is None:
             raise RecveilError(UNTOLD)
 
-    def told(self, data: Interactions) -> DpRatings:
+    def with_declared(self, data: Interactions) -> DpRatings:
         levels = ",".join(f"{level:g}" for level in data.levels or ())
         return replace(self, scale=f"({levels})") if self.scale == BY_TYPE else self
 
     def declared_levels(self, data: Interactions) -> tuple[float, ...] | None:
         return data.levels if self.scale == BY_TYPE else self.levels.levels
 
-    def selects(self, public: Public) -> tuple[str, ...]:
+    def selects(self, public: PublicInfo) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
 
-    def selection_delta(self, public: Public) -> float:
+    def selection_delta(self, public: PublicInfo) -> float:
         """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
         return self.delta / 2 if self.selects(public) else 0.0
 
-    def variances(self, public: Public) -> dict[str, int]:
+    def variances(self, public: PublicInfo) -> dict[str, int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         found = {name: variance(UNIT, share / 1000 * rho) for name, share in SHARES.items()}
@@ -119,7 +119,7 @@ class DpRatings(Synthesis):
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
 
-    def laws(self, public: Public) -> dict[str, Law]:
+    def laws(self, public: PublicInfo) -> dict[str, Law]:
         """The noise of each table."""
         return {name: gaussian(v) for name, v in self.variances(public).items()}
 
@@ -128,19 +128,19 @@ class DpRatings(Synthesis):
 
         return probe(self, UNIT, data, inside, rng)
 
-    def sigmas(self, public: Public) -> dict[str, float]:
+    def sigmas(self, public: PublicInfo) -> dict[str, float]:
         """Deviations of the noise in units of one person."""
         return {name: float(np.sqrt(v)) / UNIT for name, v in self.variances(public).items()}
 
-    def rho(self, public: Public) -> float:
+    def rho(self, public: PublicInfo) -> float:
         """The budget that the noise actually costs."""
         return sum(cost(UNIT, v) for v in self.variances(public).values())
 
-    def spent(self, public: Public) -> float:
+    def spent(self, public: PublicInfo) -> float:
         """The same as epsilon; never above the one asked for."""
         return epsilon_of(self.rho(public), self.delta - self.selection_delta(public))
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Sums:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Sums:
         if not published and self.selects(public):
             chunk = at_most(chunk, MOST_OF_ONE)
         if chunk.rating is None:
@@ -167,7 +167,7 @@ class DpRatings(Synthesis):
         products = kernels.rating_counts.count_products(*rows, effect, places(top, len(effect)), len(top), UNIT)
         return Sums(rest=rest, pairs=pairs, products=products, lengths=lengths, profiles=profiles, levels=levels)
 
-    def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+    def publish(self, counts: Sums, published: tuple[Any, ...], public: PublicInfo, source: Source) -> dict[str, Any]:
         laws = self.laws(public)
         found: dict[str, Any] = {}
         if not published and self.selects(public):
@@ -179,7 +179,7 @@ class DpRatings(Synthesis):
             found[name] = table + draw(laws[name], len(table), source.derive(name))
         return found | self._learned((*published, found), public)
 
-    def _learned(self, published: tuple[Any, ...], public: Public) -> dict[str, Floats]:
+    def _learned(self, published: tuple[Any, ...], public: PublicInfo) -> dict[str, Floats]:
         """What the next round must know: a function of noisy tables alone."""
         sigma, first = self.sigmas(public), published[0]["have"]
         noisy = (first.values if isinstance(first, Selected) else first) / UNIT
@@ -199,11 +199,11 @@ class DpRatings(Synthesis):
             return {"phi": phi, "psi": psi - have @ psi / have.sum()}
         return {}
 
-    def _features(self, public: Public, n: int) -> Floats | None:
+    def _features(self, public: PublicInfo, n: int) -> Floats | None:
         """Public features of the n items; none while items that were just selected have no names yet."""
         return feature_matrix(public.features, public.items) if len(public.items) == n else None
 
-    def _too_few(self, n: int, public: Public) -> str:
+    def _too_few(self, n: int, public: PublicInfo) -> str:
         if public.catalogue:
             return f"{self.name}: the catalogue has too few items ({n}, and {FEWEST_ITEMS} are needed)"
         return (
@@ -211,7 +211,7 @@ class DpRatings(Synthesis):
             "are needed): more people, a larger epsilon, or a public list of items (--catalogue) would help"
         )
 
-    def paired(self, published: tuple[Any, ...], public: Public) -> Ints:
+    def paired(self, published: tuple[Any, ...], public: PublicInfo) -> Ints:
         """The items whose pairs are counted: those selected, or those of the catalogue that stand out of the noise."""
         have = published[0]["have"]
         if self.selects(public):
@@ -224,7 +224,7 @@ class DpRatings(Synthesis):
         """The most frequent items, the products of whose ratings are counted."""
         return np.sort(np.argsort(-published[0]["have"], kind="stable")[:TOP])
 
-    def tables(self, published: tuple[Any, ...], public: Public) -> RatingTables:
+    def tables(self, published: tuple[Any, ...], public: PublicInfo) -> RatingTables:
         """The published statistics in units of one person, with the deviations of their noise."""
         every = {name: table for tables in published for name, table in tables.items()}
         return RatingTables(
@@ -240,11 +240,11 @@ class DpRatings(Synthesis):
             self._features(public, len(every["effect"])),
         )
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         tables, k = self.tables(published, public), None if self.k == "auto" else int(self.k)
         return draw_people(tables, public, k, source)
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         facts = ["the catalogue of items"] * public.catalogue + ["features of items"] * (public.features is not None)
         return proved(
             f"any one {public.unit}",

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.data import Interactions
-from recveil.mechanism import Drawn, Public
+from recveil.mechanism import Drawn, PublicInfo
 from recveil.mechanisms.dp_ratings import people
 from recveil.mechanisms.dp_ratings.baskets import add_rare, draw_baskets
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, loadings, popularity
@@ -87,7 +87,7 @@ def expected(tables: RatingTables) -> ExpectedPairs:
     return expected_pairs(tables.pairs, tastes, tables.sigma["pairs"])
 
 
-def draw_people(tables: RatingTables, public: Public, k: int | None, source: Source) -> Drawn:
+def draw_people(tables: RatingTables, public: PublicInfo, k: int | None, source: Source) -> Drawn:
     """k new people over the public items; None: as many as the noisy lengths tell, to two digits."""
     number, shares, little = people.number_of_people(tables.noisy["lengths"], tables.sigma)
     sizes = people.draw_lengths(shares, k or number, len(tables.paired), source.derive("lengths").generator())

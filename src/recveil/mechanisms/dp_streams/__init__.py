@@ -19,7 +19,7 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Probe, Public, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, PublicInfo, Synthesis, Within, parameter
 from recveil.mechanisms.dp_streams import known
 from recveil.mechanisms.dp_streams.counting import (
     EDGES,
@@ -57,7 +57,7 @@ class DpStreams(Synthesis):
         "people, the less the noise hurts."
     )
     kinds = ("clicks", "sessions", "ratings")
-    first_look = "epsilon=4,delta=1e-6"
+    example_parameters = "epsilon=4,delta=1e-6"
     learned_from = "tables"
     rounds = 2
     drawing = ("k",)
@@ -84,28 +84,28 @@ class DpStreams(Synthesis):
         if self.k != "auto" and not (isinstance(self.k, int) and self.k >= 1):
             raise RecveilError(f"{self.name}: parameter k must be auto or a whole number >= 1, not {self.k}")
 
-    def told(self, data: Interactions) -> DpStreams:
+    def with_declared(self, data: Interactions) -> DpStreams:
         """Ratings without times have no order, not even that of a file: nothing is spent on one."""
         return replace(self, order="none") if data.kind == "ratings" and data.time is None else self
 
-    def knows(self, public: Public) -> bool:
+    def knows(self, public: PublicInfo) -> bool:
         """Whether facts of the items of a public catalogue are public, too."""
         return public.catalogue and public.features is not None and public.features.tells
 
-    def _known_shares(self, public: Public) -> dict[str, float]:
+    def _known_shares(self, public: PublicInfo) -> dict[str, float]:
         return known.shares(len(public.items), self.order == "transitions", public.sessions)
 
-    def rounds_for(self, public: Public) -> int:
+    def rounds_for(self, public: PublicInfo) -> int:
         return 3 if self.knows(public) else self.rounds
 
-    def selects(self, public: Public) -> tuple[str, ...]:
+    def selects(self, public: PublicInfo) -> tuple[str, ...]:
         return () if public.catalogue else ("items",)
 
-    def selection_delta(self, public: Public) -> float:
+    def selection_delta(self, public: PublicInfo) -> float:
         """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
         return self.delta / 2 if self.selects(public) else 0.0
 
-    def variances(self, public: Public) -> list[int]:
+    def variances(self, public: PublicInfo) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
         shares = (SHARES_OF_SESSIONS if public.sessions else SHARES)[self.order]
@@ -114,7 +114,7 @@ class DpStreams(Synthesis):
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
 
-    def laws(self, public: Public) -> dict[str, Law]:
+    def laws(self, public: PublicInfo) -> dict[str, Law]:
         """The noise of each table; lengths and pairs are one table."""
         if self.knows(public):
             return known.laws(rho_of(self.epsilon, self.delta), self._known_shares(public))
@@ -127,18 +127,18 @@ class DpStreams(Synthesis):
 
         return probe(self, data, inside, rng)
 
-    def rho(self, public: Public) -> float:
+    def rho(self, public: PublicInfo) -> float:
         """The budget that the noise actually costs."""
         if self.knows(public):
             laws = self.laws(public)
             return sum(cost(UNIT, int(laws[name].size)) for name in self._known_shares(public))
         return sum(cost(UNIT, v) for v in self.variances(public))
 
-    def spent(self, public: Public) -> float:
+    def spent(self, public: PublicInfo) -> float:
         """The same as epsilon; never above the one asked for."""
         return epsilon_of(self.rho(public), self.delta - self.selection_delta(public))
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return proved(
             f"any one {public.unit}" + " with all her sessions" * public.sessions,
             public.unit,
@@ -162,7 +162,7 @@ class DpStreams(Synthesis):
             "beyond pairs of items are not reproduced."
         )
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Any:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Any:
         if self.knows(public):
             used = len(published) > 1 and known.uses_space(published, self.laws(public))
             return known.count(chunk, published, public, self.order == "transitions", used)
@@ -175,11 +175,11 @@ class DpStreams(Synthesis):
             return listed_counts(chunk, keep, len(kept))
         return table_counts(chunk, keep, len(kept), self.order == "transitions", public.sessions)
 
-    def _learned(self, published: tuple[Any, ...], public: Public) -> dict[str, Any]:
+    def _learned(self, published: tuple[Any, ...], public: PublicInfo) -> dict[str, Any]:
         """What the rounds that follow must know: a function of noisy tables and public facts alone."""
         return known.learned(published[0], public, self.laws(public)) if len(published) == 1 else {}
 
-    def publish(self, counts: Any, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+    def publish(self, counts: Any, published: tuple[Any, ...], public: PublicInfo, source: Source) -> dict[str, Any]:
         if self.knows(public):
             return known.publish(counts, published, public, self.laws(public), source)
         variances = self.variances(public)
@@ -206,11 +206,11 @@ class DpStreams(Synthesis):
             tables["sessions"] = counts.sessions + draw(law, len(SESSIONS), source.derive("sessions"))
         return tables
 
-    def most_items(self, public: Public) -> int:
+    def most_items(self, public: PublicInfo) -> int:
         """How many items are kept at most; pairs of people with sessions are not listed one by one."""
         return min(MOST_ITEMS[self.order], DENSE) if public.sessions else MOST_ITEMS[self.order]
 
-    def kept(self, published: tuple[Any, ...], public: Public) -> Ints:
+    def kept(self, published: tuple[Any, ...], public: PublicInfo) -> Ints:
         """The items that the tables are about: those selected, or those of the catalogue that stand out of the noise.
 
         Fewer than one of the catalogue does so by chance. A function of noisy counts alone.
@@ -229,7 +229,7 @@ class DpStreams(Synthesis):
             )
         return kept
 
-    def paired(self, published: tuple[Any, ...], public: Public) -> Ints:
+    def paired(self, published: tuple[Any, ...], public: PublicInfo) -> Ints:
         """The items of which pairs are counted in the last round."""
         if not self.knows(public):
             return self.kept(published, public)
@@ -252,7 +252,7 @@ class DpStreams(Synthesis):
         help_ = f"that would take {more} as many people, or as large an epsilon"
         return np.sort(kept[items[kept] > threshold]), help_
 
-    def tables(self, published: tuple[Any, ...], public: Public) -> StreamTables:
+    def tables(self, published: tuple[Any, ...], public: PublicInfo) -> StreamTables:
         """The published statistics in units of one person, with the deviations of their noise."""
         if self.knows(public):
             return known.tables(published, public, self.laws(public), self.order == "transitions")
@@ -273,7 +273,7 @@ class DpStreams(Synthesis):
             None if many is None else Numbers(many / UNIT, sigmas[-1], SESSIONS),
         )
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         k = None if self.k == "auto" else int(self.k)
         tables = self.tables(published, public)
         if tables.known is None:

@@ -16,7 +16,7 @@ from recveil import kernels
 from recveil.data import Interactions
 from recveil.dp import denoise
 from recveil.errors import RecveilError
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import pairs as sparse_pairs
 from recveil.mechanisms.dp_streams.crowds import draw_crowd, part_of, square_of
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, Tastes, expected_pairs
@@ -95,7 +95,7 @@ def expected(tables: StreamTables) -> Pairs:
 
 def draw_streams(
     tables: StreamTables,
-    public: Public,
+    public: PublicInfo,
     k: int | None,
     source: Source,
     sweeps: int = SWEEPS,

@@ -15,7 +15,7 @@ from recveil import kernels
 from recveil.data import Interactions
 from recveil.dp.budget import variance
 from recveil.dp.noise import Law, draw, gaussian
-from recveil.mechanism import Public, Sums
+from recveil.mechanism import PublicInfo, Sums
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
 from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
@@ -60,7 +60,7 @@ def streams(chunk: Interactions, by_sessions: bool) -> Sessions:
     return Sessions(np.arange(len(starts), dtype=np.int64), starts, chunk.item)
 
 
-def count(chunk: Interactions, published: tuple[Any, ...], public: Public, ordered: bool, used: bool) -> Sums:
+def count(chunk: Interactions, published: tuple[Any, ...], public: PublicInfo, ordered: bool, used: bool) -> Sums:
     """What people add in each round; `used`: whether the space is, which the second round decides."""
     s = streams(chunk, public.sessions)
     rows = (s.people, s.starts, s.item)
@@ -87,13 +87,15 @@ def count(chunk: Interactions, published: tuple[Any, ...], public: Public, order
     return found
 
 
-def publish(counts: Sums, published: tuple[Any, ...], public: Public, noise: Laws, source: Source) -> dict[str, Any]:
+def publish(
+    counts: Sums, published: tuple[Any, ...], public: PublicInfo, noise: Laws, source: Source
+) -> dict[str, Any]:
     """The round's tables with noise, and what the next round must know of them."""
     found = {name: table + draw(noise[name], len(table), source.derive(name)) for name, table in counts.items()}
     return found if published else found | learned(found, public, noise)
 
 
-def learned(first: dict[str, Any], public: Public, noise: Laws) -> dict[str, Any]:
+def learned(first: dict[str, Any], public: PublicInfo, noise: Laws) -> dict[str, Any]:
     """Popularity, the space, its duel with a decoy, and of which items pairs are counted, with the space or without.
 
     All of it is a function of noisy tables and public facts.
@@ -136,7 +138,7 @@ def uses_space(published: tuple[Any, ...], noise: Laws) -> bool:
     return trusted(table, vectors, float(people(published, noise).sum()), sigma)
 
 
-def known(published: tuple[Any, ...], public: Public, noise: Laws) -> SpaceTables:
+def known(published: tuple[Any, ...], public: PublicInfo, noise: Laws) -> SpaceTables:
     """The tables of the space, in units of one person."""
     assert public.features is not None
     first, vectors = published[0], published[0]["vectors"]
@@ -156,7 +158,7 @@ def known(published: tuple[Any, ...], public: Public, noise: Laws) -> SpaceTable
     )
 
 
-def tables(published: tuple[Any, ...], public: Public, noise: Laws, ordered: bool) -> StreamTables:
+def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered: bool) -> StreamTables:
     """The published statistics in units of one person, over all items if the space is used."""
     used = uses_space(published, noise)
     chosen, last = paired(published, used), published[2]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams.loadings import tastes
 
 _MOST = 128  # pairs to an item
 
 
-def model_tables(tables: Any, pairs: Any, public: Public) -> dict[str, pl.DataFrame]:
+def model_tables(tables: Any, pairs: Any, public: PublicInfo) -> dict[str, pl.DataFrame]:
     """`items`: popularity p and a vector v each; p p' (1 + v v') is, but for a factor, what is expected of a pair.
 
     `pairs`: the most expected ones as the noisy pairs correct them, in the same unit.

@@ -24,7 +24,7 @@ from recveil.dp.posterior import posterior_list
 from recveil.dp.vocabulary import select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Probe, Public, Sums, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Probe, PublicInfo, Sums, Synthesis, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
     cells_of,
@@ -70,7 +70,7 @@ class DpTags(Synthesis):
         "For publication of tags: denoised tables with a proof per tag assignment (or per person), and posts "
         "drawn from them; best mixed with each person's own tags on her device."
     )
-    first_look = "epsilon=4,delta=1e-6"
+    example_parameters = "epsilon=4,delta=1e-6"
     needs = ("tag",)
     most_of_one = MOST_OF_ONE
     rounds = 2
@@ -107,10 +107,10 @@ class DpTags(Synthesis):
     def knows_users(self) -> bool:
         return self.profiles == "central"
 
-    def selects(self, public: Public) -> tuple[str, ...]:
+    def selects(self, public: PublicInfo) -> tuple[str, ...]:
         return () if self.tags == "observed" or "tags" in public.lists else ("tags",)
 
-    def selection_delta(self, public: Public) -> float:
+    def selection_delta(self, public: PublicInfo) -> float:
         """The part of delta that pays for the selection of tags: all of it, or half of it at user level."""
         if not self.selects(public):
             return 0.0
@@ -121,7 +121,7 @@ class DpTags(Synthesis):
             )
         return self.delta if self.unit == "record" else self.delta / 2
 
-    def laws(self, public: Public) -> dict[str, Law]:
+    def laws(self, public: PublicInfo) -> dict[str, Law]:
         """The noise of each table; rounded up, so what is spent is at most the budget."""
         shares = (SELECTION if self.selects(public) else SHARES)[self.unit, self.profiles]
         if self.unit == "record":
@@ -135,20 +135,20 @@ class DpTags(Synthesis):
 
         return cells(self, UNIT if self.unit == "user" else 1, data, inside, rng)
 
-    def rho(self, public: Public) -> float | None:
+    def rho(self, public: PublicInfo) -> float | None:
         """The budget that Gaussian noise actually costs; None at record level, where the noise is Laplace."""
         if self.unit == "record":
             return None
         return sum(cost(UNIT, int(law.size)) for law in self.laws(public).values())
 
-    def spent(self, public: Public) -> float:
+    def spent(self, public: PublicInfo) -> float:
         """The epsilon that the noise actually costs; never above the one asked for."""
         rho = self.rho(public)
         if rho is None or self.delta is None:
             return float(sum(1 / law.size for law in self.laws(public).values()))
         return epsilon_of(rho, self.delta - self.selection_delta(public))
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         listed = (*public.lists, *["items"] * public.catalogue)
         lists = ["items", *["tags"] * ("tags" not in self.selects(public)), *["users"] * self.knows_users]
         given = " and ".join(
@@ -187,7 +187,7 @@ class DpTags(Synthesis):
         if data.unit == "session":
             raise RecveilError(f"{self.name} protects people and their tags, and the data have sessions only")
 
-    def count(self, chunk: Interactions, published: tuple[Any, ...], public: Public) -> Sums:
+    def count(self, chunk: Interactions, published: tuple[Any, ...], public: PublicInfo) -> Sums:
         rows = distinct(chunk)
         assert rows.tag is not None
         if not published:
@@ -204,7 +204,7 @@ class DpTags(Synthesis):
             found["user_tag"] = cells_of(rows.user, tag, (rows.n_users, len(tags)))
         return found
 
-    def _totals(self, rows: Interactions, public: Public) -> Sums:
+    def _totals(self, rows: Interactions, public: PublicInfo) -> Sums:
         assert rows.tag is not None
         if self.unit == "record":
             found = Sums(tag=np.bincount(rows.tag, minlength=rows.n_tags))
@@ -219,7 +219,7 @@ class DpTags(Synthesis):
             item=kernels.baskets.count_items(rows.starts(), rows.item, rows.n_items, UNIT),
         )
 
-    def publish(self, counts: Sums, published: tuple[Any, ...], public: Public, source: Source) -> dict[str, Any]:
+    def publish(self, counts: Sums, published: tuple[Any, ...], public: PublicInfo, source: Source) -> dict[str, Any]:
         laws = self.laws(public)
         if published:
             return {name: noisy_table(table, laws[name], source.derive(name)) for name, table in counts.items()}
@@ -240,7 +240,7 @@ class DpTags(Synthesis):
             return TAGS[1]
         return most_tags(max(len(totals[name]) for name in ("item", "user") if name in totals))
 
-    def kept(self, published: tuple[Any, ...], public: Public) -> tuple[Ints, Ints]:
+    def kept(self, published: tuple[Any, ...], public: PublicInfo) -> tuple[Ints, Ints]:
         """The tags and items that the cells are about: a function of noisy totals and public constants alone."""
         first, laws = published[0], self.laws(public)
         items = np.arange(len(first["item"]))
@@ -257,7 +257,7 @@ class DpTags(Synthesis):
             return outstanding(first["tag"], laws["tag"], *TAGS), items
         return vocabulary(first["tag"], laws["tag"], self._most(first)), items
 
-    def tables(self, published: tuple[Any, ...], public: Public) -> TagTables:
+    def tables(self, published: tuple[Any, ...], public: PublicInfo) -> TagTables:
         """What the published numbers lead one to expect, over the public lists."""
         first, second = published
         laws, one = self.laws(public), UNIT if self.unit == "user" else 1
@@ -278,5 +278,5 @@ class DpTags(Synthesis):
             user_tag,
         )
 
-    def draw(self, published: tuple[Any, ...], public: Public, source: Source) -> Drawn:
+    def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         return draw_tags(self.tables(published, public), public, self.k, source)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.mechanism import Drawn, Public
+from recveil.mechanism import Drawn, PublicInfo
 from recveil.randomness import Source
 from recveil.views.triples import TripleTables
 
@@ -39,7 +39,7 @@ class TagTables:
         """The tables as a recommender reads them who keeps people's own tags (users x tags) to themselves."""
         return TripleTables(self.item_tag, own, self.tag)
 
-    def frames(self, public: Public) -> Mapping[str, pl.DataFrame]:
+    def frames(self, public: PublicInfo) -> Mapping[str, pl.DataFrame]:
         """The tables as they are published; a column `user` holds codes."""
         assert public.tags is not None
         found = {
@@ -53,7 +53,7 @@ class TagTables:
         return found
 
 
-def draw_tags(tables: TagTables, public: Public, k: float, source: Source) -> Drawn:
+def draw_tags(tables: TagTables, public: PublicInfo, k: float, source: Source) -> Drawn:
     """About k rows for each that the tables expect, and the tables themselves."""
     rng = source.generator()
     if tables.user_tag is None:

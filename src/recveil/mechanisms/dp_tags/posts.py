@@ -21,7 +21,7 @@ from recveil.data import Interactions, concat
 from recveil.dp.noise import Law, draw, laplace
 from recveil.dp.posterior import posterior_list
 from recveil.guarantee import NEIGHBOURS, Guarantee, strength
-from recveil.mechanism import Masked, Masking, Mechanism, Probe, Public, Sums, Within, parameter
+from recveil.mechanism import Masked, Masking, Mechanism, Probe, PublicInfo, Sums, Within, parameter
 from recveil.mechanisms.dp_tags.cells import (
     LEAST_OF_USERS,
     expected,
@@ -63,7 +63,7 @@ class DpPostTags(Masking):
     purpose = (
         "For tags on posts that are public anyway: real posts with randomised tags. Each can be denied, with a proof."
     )
-    first_look = "epsilon=4"
+    example_parameters = "epsilon=4"
     also = ("dp-tags", "unit=tag")
     local_only = "its noisy tables have a row for every person, in one place"
     needs = ("tag",)
@@ -72,7 +72,7 @@ class DpPostTags(Masking):
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 60, open_low=True))
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         tags = "the catalogue of tags" if "tags" in public.lists else "the set of observed tags"
         given = f"who tagged which item with how many tags, and {tags}"
         return Guarantee(
@@ -103,7 +103,7 @@ class DpPostTags(Masking):
         parts = {"item_tag": exact.resource, "user_tag": exact.user}
         return Sums({name: _together(table.astype(np.int64), public) for name, table in parts.items()})
 
-    def laws(self, public: Public | None = None) -> dict[str, Law]:
+    def laws(self, public: PublicInfo | None = None) -> dict[str, Law]:
         """The noise of each table. Replacing a tag moves each of them by 2."""
         return {name: laplace(scale(self.epsilon / 2, share, norm=2)) for name, share in SHARES.items()}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import MOST_EPSILON, NEIGHBOURS, Guarantee, nothing, strength
-from recveil.mechanism import Masked, Masking, Mechanism, Probe, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, Mechanism, Probe, PublicInfo, Within, parameter
 from recveil.mechanisms.mask.choose_p import best_p
 from recveil.randomness import Source, source
 from recveil.views.bits import Columns, empty
@@ -70,7 +70,7 @@ class Mask(Masking):
     def kept_bits(self) -> float | None:
         return None if isinstance(self.p, str) else self.p
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         if isinstance(self.p, str):
             return nothing("p is chosen on the data at the moment of release; the release names it and what it means.")
         epsilon = bit_epsilon(self.p)
@@ -80,12 +80,12 @@ class Mask(Masking):
             f"item{'s' * (items != 1)} only with "
             + (f"{total:,.0f}, which promises nothing" if total > MOST_EPSILON else f"{total:.3g}")
         )
-        little = f"p = {self.p:g} leaves nearly every bit as it was" if self.p > MOST_P else None
+        weakness = f"p = {self.p:g} leaves nearly every bit as it was" if self.p > MOST_P else None
         if self.tuned:
             return nothing(
                 f"For p = {self.p:g} taken as given, {whole}. But p was chosen by looking at the true data and is "
                 "published with them, and no proof covers that choice; for a proved guarantee choose p elsewhere.",
-                little,
+                weakness,
             )
         return Guarantee(
             sentence=f"Each bit by itself: {whole}.",
@@ -97,7 +97,7 @@ class Mask(Masking):
             if public.catalogue
             else "who is in the data, and the list of items that anybody in them has",
             proof="docs/guarantees/mask.md",
-            little=little,
+            weakness=weakness,
         )
 
     def card(self) -> str:
@@ -130,7 +130,7 @@ class Mask(Masking):
         """A minute, rounded up, for several thousand people and items; more are drawn from."""
         return 60.0 * min(1.0, data.n_users / 8000) * min(1.0, data.n_items / 4000) ** 2 * (self.p == "auto")
 
-    def settled(self, plan: float) -> Mask:
+    def with_parameters(self, plan: float) -> Mask:
         return replace(self, p=plan, tuned=True) if self.p == "auto" else self
 
     def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
@@ -189,7 +189,7 @@ def perturb(
         data = data.among(np.bincount(data.user, minlength=data.n_users) > 0)
     counts = mechanism.count(data.ordered()) if mechanism.p == "auto" else None
     plan = mechanism.plan(counts, chance.derive("plan"))
-    return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.settled(plan)
+    return flipped(data.ordered(), plan, chance.derive("mask")), mechanism.with_parameters(plan)
 
 
 def flipped(data: Interactions, plan: float, source: Source) -> Columns:

@@ -19,7 +19,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, nothing
 from recveil.ids import places
-from recveil.mechanism import Masked, Masking, Public, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Within, parameter
 from recveil.mechanisms.mbrw.laws import LengthLaw, law
 from recveil.mechanisms.mbrw.walks import Seeds, Streams, memory_streams
 from recveil.randomness import Source
@@ -127,7 +127,7 @@ class MBRW(Masking):
         if self.redraw and self.theta is None:
             raise RecveilError(f"{self.name}: parameter redraw needs theta, since nothing is refused without it")
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         reason = "None for any person: every stream begins with clicks copied verbatim from somebody."
         if self.theta is not None:
             reason += f" Theta = {self.theta:g} is a similarity filter, not a privacy guarantee."

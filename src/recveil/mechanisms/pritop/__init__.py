@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Codes, Floats, Interactions, group
 from recveil.guarantee import NEIGHBOURS, Guarantee
-from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Rows, Within, parameter
 from recveil.mechanisms.pritop.topics import Topics, check_topics, gibbs
 from recveil.randomness import Source
 from recveil.views.triples import distinct, tag_codes
@@ -93,7 +93,7 @@ class PriTop(Masking):
         rule=("resource", "nowhere"),
     )
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return Guarantee(
             sentence=(
                 f"The paper claims epsilon = {self.epsilon:g} for one record; that does not hold. A tag that one "

@@ -13,7 +13,7 @@ import numpy as np
 
 from recveil.data import Interactions
 from recveil.guarantee import Guarantee, nothing
-from recveil.mechanism import Masked, Masking, Public, Rows, Within, parameter
+from recveil.mechanism import Masked, Masking, PublicInfo, Rows, Within, parameter
 from recveil.mechanisms.pritop.topics import Topics, check_topics, gibbs
 from recveil.randomness import Source
 from recveil.views.triples import distinct
@@ -38,7 +38,7 @@ class TagSuppression(Masking):
     topics: int = parameter(100, about="number of topics", rule=Within(2))
     sweeps: int = parameter(100, about="sweeps of the Gibbs sampler", rule=Within(1))
 
-    def guarantee(self, public: Public) -> Guarantee:
+    def guarantee(self, public: PublicInfo) -> Guarantee:
         return nothing("What is released of a person is true, and leaving out a share of her tags hides nobody.")
 
     def card(self) -> str:

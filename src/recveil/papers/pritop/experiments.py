@@ -14,7 +14,7 @@ from recveil.evaluation.metrics.tags import judge, semantic_loss
 from recveil.evaluation.recommenders.folkrank import FolkRank
 from recveil.evaluation.recommenders.tags import OWN_HISTORY, POPULAR, Mixture
 from recveil.formats import read
-from recveil.mechanism import Public
+from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_tags import DpTags
 from recveil.mechanisms.pritop import PriTop
 from recveil.mechanisms.pritop.suppression import TagSuppression
@@ -163,7 +163,7 @@ def _private(train: Interactions, test: Interactions, step: Step) -> dict[str, F
         "popularity": judge(POPULAR.fit(exact), test),
     }
     step()
-    public = Public(train.kind, train.unit, train.items, train.tags, True, ("tags",))
+    public = PublicInfo(train.kind, train.unit, train.items, train.tags, True, ("tags",))
     for epsilon in (1.0, 4.0):
         mechanism = DpTags(epsilon=epsilon)
         noisy = mechanism.tables(publish(train, mechanism, public, SOURCE).rounds, public)

@@ -53,7 +53,7 @@ export function candidateCard(one, { key, colour, limits, chosen, take }) {
       "details",
       {},
       make("summary", {}, say("card.more")),
-      ...told([one.done, one.sentence, ...(one.lost ?? []), ...(one.left_out ?? [])].filter(Boolean)),
+      ...told([one.done, one.sentence, ...(one.lost ?? []), ...(one.skipped ?? [])].filter(Boolean)),
     ),
     make(
       "p",

@@ -42,7 +42,7 @@ NOTHING_TO_GET_WRONG = [(name, "negative") for name in READ]
 
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, TestClient]]:
-    with opened(str(tmp_path_factory.mktemp("studio") / "studio.sqlite")) as studio, client_of(studio) as client:
+    with opened(str(tmp_path_factory.mktemp("advisor") / "advisor.sqlite")) as advisor, client_of(advisor) as client:
         yield schemathesis.openapi.from_asgi(f"{API}/openapi.json", client.app), client
 
 

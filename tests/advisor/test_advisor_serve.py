@@ -1,4 +1,4 @@
-"""`recveil serve` as a process: one line starts it, people click at once, and kill -9 loses nothing."""
+"""`recveil advisor serve` as a process: one line starts it, people click at once, and kill -9 loses nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from serving import API, ME, running
 
 from recveil.advisor.store import connect, reading, recount
 from recveil.advisor.titles import read_titles
-from recveil.cli.serve import _admin_token
+from recveil.cli.advisor import _admin_token
 
 FILMS = "sample:films?users=60,items=50"
 FAST = ("--rate", "100000", "--accounts", "100000")
@@ -33,7 +33,7 @@ def click(client: httpx.Client, item: str, key: str) -> int:
 def test_one_line_gives_a_working_demo(tmp_path: Path) -> None:
     token = "given by the environment " + uuid4().hex
     environment = {"RECVEIL_ADMIN_TOKEN": token}
-    database = str(tmp_path / "studio.sqlite")
+    database = str(tmp_path / "advisor.sqlite")
     with running("--sample", "films", "--database", database, environment=environment) as (_, url), person(url) as anna:
         page = httpx.get(url)
         assert page.headers["content-type"].startswith("text/html")
@@ -49,7 +49,7 @@ def test_one_line_gives_a_working_demo(tmp_path: Path) -> None:
 
 def test_without_a_log_it_starts_empty(tmp_path: Path) -> None:
     token = uuid4().hex
-    database = str(tmp_path / "studio.sqlite")
+    database = str(tmp_path / "advisor.sqlite")
     with running("--database", database, environment={"RECVEIL_ADMIN_TOKEN": token}) as (_, url), person(url) as anna:
         assert anna.get(f"{API}/profiles").json()["profiles"] == {}
         assert anna.get(f"{API}/catalogue").json()["items"] == []
@@ -121,7 +121,7 @@ def test_what_cannot_be_served_is_one_line(recveil: Callable[..., Any], tmp_path
         ("log.csv", "--titles", "missing"): "missing",
     }
     for arguments, reason in wrong.items():
-        said = recveil("serve", "--port", "0", *arguments, code=1).stderr.strip().splitlines()
+        said = recveil("advisor", "serve", "--port", "0", *arguments, code=1).stderr.strip().splitlines()
         assert reason in said[-1], said
         assert said[-1].startswith("recveil: ")
 

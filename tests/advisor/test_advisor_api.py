@@ -1,4 +1,4 @@
-"""What people can do with the studio, and what they cannot; on SQLite and on PostgreSQL."""
+"""What people can do with the advisor, and what they cannot; on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from serving import ADMIN, API, ITEMS, ME, click, join
 from sqlalchemy import select, update
 
 from recveil.advisor import schema
-from recveil.advisor import studio as module_of_studio
+from recveil.advisor import service as module_of_service
+from recveil.advisor.service import Advisor
 from recveil.advisor.store import YEAR, now, reading, recount
-from recveil.advisor.studio import Studio
 
 
-def stored(studio: Studio, table: str) -> list[tuple[object, ...]]:
-    with reading(studio.engine) as db:
+def stored(service: Advisor, table: str) -> list[tuple[object, ...]]:
+    with reading(service.engine) as db:
         return [tuple(row) for row in db.execute(select(schema.metadata.tables[table]))]
 
 
-def test_a_person_clicks_looks_undoes_and_leaves(server: TestClient, studio: Studio) -> None:
+def test_a_person_clicks_looks_undoes_and_leaves(server: TestClient, service: Advisor) -> None:
     who = join(server)
     assert server.get(ME, headers=who).json() == {"clicks": 0, "strategy": None}
     made = click(server, who, "item-1")
@@ -44,8 +44,8 @@ def test_a_person_clicks_looks_undoes_and_leaves(server: TestClient, studio: Stu
 
     assert server.delete(ME, headers=who).status_code == 204
     assert server.get(ME, headers=who).status_code == 401
-    assert not stored(studio, "people") and not stored(studio, "clicks") and not stored(studio, "keys")
-    with reading(studio.engine) as db:
+    assert not stored(service, "people") and not stored(service, "clicks") and not stored(service, "keys")
+    with reading(service.engine) as db:
         assert recount(db) == []
         assert not db.execute(select(schema.items.c.id).where(schema.items.c.likes + schema.items.c.dislikes > 0)).all()
 
@@ -62,7 +62,7 @@ def test_a_click_counts_once(server: TestClient) -> None:
     assert click(server, join(server), "item-1", key="k").status_code == 201  # keys are each person's own
 
 
-def test_a_click_in_other_words_is_the_same_click(server: TestClient, studio: Studio) -> None:
+def test_a_click_in_other_words_is_the_same_click(server: TestClient, service: Advisor) -> None:
     """Clicks in the words of our pages go a shorter way; both ways lead to the same place, and to the same refusals."""
     who, plain, other = join(server), b'{"sign":"dislike"}', b'{ "sign" : "dislike" }'
 
@@ -85,18 +85,18 @@ def test_a_click_in_other_words_is_the_same_click(server: TestClient, studio: St
     ):
         assert put(plain, **bad) == put(other, **bad) and put(plain, **bad)[0] in (401, 404, 422), bad
     assert put(b'{"sign":"maybe"}')[0] == put(b'{"sign":"like","x":1}')[0] == put(b"")[0] == 422
-    with reading(studio.engine) as db:
+    with reading(service.engine) as db:
         assert recount(db) == []
 
 
-def test_an_undone_click_does_not_come_back_and_leaves_nothing_to_read(server: TestClient, studio: Studio) -> None:
+def test_an_undone_click_does_not_come_back_and_leaves_nothing_to_read(server: TestClient, service: Advisor) -> None:
     who = join(server)
     click(server, who, "item-1", key="k")
     server.delete(f"{ME}/clicks/item-1", headers=who)
     assert click(server, who, "item-1", key="k").status_code == 409  # a late copy of the old request
     assert server.get(f"{ME}/clicks", headers=who).json() == {"clicks": []}
-    assert not stored(studio, "clicks")
-    assert len(stored(studio, "keys")) == 1  # of hashes that need the key
+    assert not stored(service, "clicks")
+    assert len(stored(service, "keys")) == 1  # of hashes that need the key
     assert click(server, who, "item-1").status_code == 201
 
 
@@ -150,43 +150,43 @@ def test_a_body_without_a_length_is_limited_too(server: TestClient) -> None:
     assert server.put(f"{ME}/clicks/item-1", content=stream, headers=headers).status_code == 413
 
 
-def test_a_token_expires_unless_it_is_used(server: TestClient, studio: Studio) -> None:
+def test_a_token_expires_unless_it_is_used(server: TestClient, service: Advisor) -> None:
     who = join(server)
     click(server, who, "item-1")
     for age, status in ((YEAR - 100, 200), (YEAR + 100, 401)):
-        with studio.engine.begin() as db:
+        with service.engine.begin() as db:
             db.execute(update(schema.people).values(seen=now() - age))
         assert server.get(ME, headers=who).status_code == status
         assert click(server, who, "item-2").status_code == {200: 201, 401: 401}[status]
         if status == 200:
-            assert stored(studio, "people")[0][3] > now() - 100  # the visit counts
+            assert stored(service, "people")[0][3] > now() - 100  # the visit counts
     assert server.delete(ME, headers=who).status_code == 401
 
 
-def test_a_click_keeps_no_account_alive_and_a_visit_does(server: TestClient, studio: Studio) -> None:
+def test_a_click_keeps_no_account_alive_and_a_visit_does(server: TestClient, service: Advisor) -> None:
     """Else one click would decide how long all others count."""
     who = join(server)
-    with studio.engine.begin() as db:
+    with service.engine.begin() as db:
         db.execute(update(schema.people).values(seen=now() - YEAR + 100))
     click(server, who, "item-1")
     server.delete(f"{ME}/clicks/item-1", headers=who)
     server.put(f"{ME}/strategy", json={"strategy": "smart"}, headers=who)
-    assert stored(studio, "people")[0][3] < now() - 100
+    assert stored(service, "people")[0][3] < now() - 100
     server.get(ME, headers=who)
-    assert stored(studio, "people")[0][3] > now() - 100
+    assert stored(service, "people")[0][3] > now() - 100
 
 
 def test_many_new_items_cost_one_public_table(
-    server: TestClient, studio: Studio, monkeypatch: pytest.MonkeyPatch
+    server: TestClient, service: Advisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []
-    honest = module_of_studio.public_table
+    honest = module_of_service.public_table
 
     def table(*given: Any) -> Any:
         made.append(given)
         return honest(*given)
 
-    monkeypatch.setattr(module_of_studio, "public_table", table)
+    monkeypatch.setattr(module_of_service, "public_table", table)
     admin = {"Authorization": f"Bearer {ADMIN}"}
     for n in range(5):
         new = {"items": [{"id": f"new-{n}", "title": "New"}]}
@@ -195,10 +195,10 @@ def test_many_new_items_cost_one_public_table(
     for _ in range(2):
         assert len(server.get(f"{API}/catalogue").json()["items"]) == len(ITEMS) + 5
     assert len(made) == 1
-    studio.rested = time.monotonic() + 100  # a large one was made a moment ago
+    service.rested = time.monotonic() + 100  # a large one was made a moment ago
     assert server.delete(f"{API}/items/new-1", headers=admin).status_code == 204
     assert len(server.get(f"{API}/profiles").json()["profiles"]) == len(ITEMS) + 5
-    studio.rested = 0.0
+    service.rested = 0.0
     assert len(server.get(f"{API}/profiles").json()["profiles"]) == len(ITEMS) + 4
 
 
@@ -227,14 +227,14 @@ def test_the_catalogue_is_searched_and_paged(server: TestClient) -> None:
     assert server.get(f"{API}/items", params={"query": "ITLE 3"}).json()["total"] == 1
 
 
-def test_the_public_table_comes_whole_and_only_when_it_changed(server: TestClient, studio: Studio) -> None:
+def test_the_public_table_comes_whole_and_only_when_it_changed(server: TestClient, service: Advisor) -> None:
     first = server.get(f"{API}/profiles")
     assert first.json()["profiles"].keys() == dict(ITEMS).keys()
     same = {"If-None-Match": first.headers["etag"]}
     assert server.get(f"{API}/profiles", headers=same).status_code == 304
     click(server, join(server), "item-1", "dislike")
     assert server.portal is not None
-    server.portal.call(studio.refresh)
+    server.portal.call(service.refresh)
     second = server.get(f"{API}/profiles", headers=same)
     assert second.status_code == 200
     assert (second.json()["people"], second.json()["profiles"]["item-1"]) == (1, [0, 1])
@@ -242,23 +242,23 @@ def test_the_public_table_comes_whole_and_only_when_it_changed(server: TestClien
     assert plain.json() == second.json()
 
 
-def test_her_clicks_say_whether_they_are_counted(server: TestClient, studio: Studio) -> None:
+def test_her_clicks_say_whether_they_are_counted(server: TestClient, service: Advisor) -> None:
     who = join(server)
     click(server, who, "item-1")
     assert not server.get(f"{ME}/clicks", headers=who).json()["clicks"][0]["counted"]
     assert server.portal is not None
-    server.portal.call(studio.refresh)
+    server.portal.call(service.refresh)
     assert server.get(f"{ME}/clicks", headers=who).json()["clicks"][0]["counted"]
 
 
-def test_many_people_at_once_see_each_other_only_in_the_counters(server: TestClient, studio: Studio) -> None:
+def test_many_people_at_once_see_each_other_only_in_the_counters(server: TestClient, service: Advisor) -> None:
     people = [join(server) for _ in range(6)]
     with ThreadPoolExecutor(6) as at_once:
         made = list(at_once.map(lambda who: [click(server, who, name).status_code for name, _ in ITEMS], people))
     assert made == [[201] * len(ITEMS)] * 6
     assert server.delete(f"{ME}/clicks/item-1", headers=people[0]).status_code == 204
     assert server.portal is not None
-    server.portal.call(studio.refresh)
+    server.portal.call(service.refresh)
     shown = server.get(f"{API}/profiles").json()["profiles"]
     assert shown == {name: [5 if name == "item-1" else 6, 0] for name, _ in ITEMS}
     counts = [len(server.get(f"{ME}/clicks", headers=who).json()["clicks"]) for who in people]

@@ -19,7 +19,7 @@ BROWSER = {"X-Recveil-Request": "1"}
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[TestClient]:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as client:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as client:
         yield client
 
 
@@ -81,7 +81,7 @@ def test_a_simple_form_of_another_site_cannot_be_a_click(server: TestClient) -> 
 
 
 def test_tokens_are_not_on_the_disk(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         token = join(server)["Authorization"].removeprefix("Bearer ")
         click(server, {"Authorization": f"Bearer {token}"}, "item-1", key="the-very-key")
         files = list(tmp_path.iterdir())
@@ -104,9 +104,9 @@ def test_every_answer_carries_the_security_headers(server: TestClient) -> None:
 
 
 def test_an_error_of_ours_says_nothing_of_the_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio:
-        monkeypatch.setattr(type(studio.snapshot), "search", lambda *_: 1 / 0)
-        with client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor:
+        monkeypatch.setattr(type(advisor.snapshot), "search", lambda *_: 1 / 0)
+        with client_of(advisor) as server:
             answer = server.get(f"{API}/items")
     assert answer.status_code == 500
     assert "ZeroDivision" not in answer.text
@@ -146,7 +146,7 @@ def test_the_log_names_no_token_no_item_and_no_address(server: TestClient, caplo
 
 
 def test_too_many_requests_wait(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite"), rate=1.0, accounts=3) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite"), rate=1.0, accounts=3) as advisor, client_of(advisor) as server:
         one, other = join(server), join(server)
         answers = [server.get(ME, headers=one) for _ in range(10)]
         assert [answer.status_code for answer in answers[:4]] == [200] * 4
@@ -170,10 +170,10 @@ def test_limits_remember_a_bounded_number_of_callers() -> None:
 
 def test_a_cookie_is_renewed_by_a_visit(tmp_path: Path) -> None:
     assert COOKIE == "recveil"
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         server.post(f"{API}/people", headers=BROWSER)
         assert "set-cookie" not in server.get(ME).headers
-        with studio.engine.begin() as db:
+        with advisor.engine.begin() as db:
             db.exec_driver_sql("UPDATE people SET seen = seen - 100000")
         assert "max-age=31536000" in server.get(ME).headers["set-cookie"].lower()
         assert "set-cookie" not in server.get(ME).headers

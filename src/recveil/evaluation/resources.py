@@ -1,4 +1,4 @@
-"""Equipment: what an owner brings for stronger attackers: shadows, another release, what people are, another tool."""
+"""What an owner brings for stronger attackers: shadows, another release, what people are, another tool."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from recveil.evaluation.people import informed, labelled, read_people
 from recveil.evaluation.shadows import Halves, Maker, maker, of_bundle, of_halves
 from recveil.guarantee import Guarantee
 from recveil.ids import places
-from recveil.measurement import Also, Shadows, Trial, owners
+from recveil.measurement import SecondRelease, Shadows, Trial, owners
 from recveil.mechanisms.spec import is_named, parse
 from recveil.releases.catalogue import shared, tells
 
 
 @dataclass(frozen=True)
-class Equipment:
+class AttackerResources:
     """shadows: how many releases of halves to learn from; 0: none. command: a tool that makes releases, where no
     mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people.
     catalogue: the public lists over which the release was made, for its shadows."""
@@ -36,7 +36,7 @@ class Equipment:
     catalogue: Any = None
 
 
-NO_EQUIPMENT = Equipment()
+NO_RESOURCES = AttackerResources()
 
 
 @dataclass(frozen=True)
@@ -47,58 +47,58 @@ class Origin:
     promise: Guarantee | None = None
 
 
-def brought(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> Trial:
-    """The trial with everything that the equipment adds to it."""
-    public = shared(equipment.catalogue, subject.train)
-    if public is not None and not tells(public) and (not equipment.shadows or equipment.command is not None):
+def equip(resources: AttackerResources, subject: Trial, origin: Origin, seed: int) -> Trial:
+    """The trial with everything that the resources add to it."""
+    public = shared(resources.catalogue, subject.train)
+    if public is not None and not tells(public) and (not resources.shadows or resources.command is not None):
         raise RecveilError("a list of ids is for the shadows of a mechanism: say how many, such as --shadows 32")
     subject = replace(subject, items=public.features if public else None)
-    if equipment.attributes is not None:
-        subject = replace(subject, attributes=labelled(subject, read_people(equipment.attributes)))
-    if equipment.also is not None:
-        subject = replace(subject, also=_other(equipment, subject, origin))
-    if equipment.shadows:
-        subject = replace(subject, shadows=_shadows(equipment, subject, origin, seed))
+    if resources.attributes is not None:
+        subject = replace(subject, attributes=labelled(subject, read_people(resources.attributes)))
+    if resources.also is not None:
+        subject = replace(subject, also=_other(resources, subject, origin))
+    if resources.shadows:
+        subject = replace(subject, shadows=_shadows(resources, subject, origin, seed))
     return subject
 
 
-def _shadows(equipment: Equipment, subject: Trial, origin: Origin, seed: int) -> tuple[Shadows, ...]:
+def _shadows(resources: AttackerResources, subject: Trial, origin: Origin, seed: int) -> tuple[Shadows, ...]:
     """Halves of all the people, in both plans; and the bundle itself, where people are known who are not in it."""
     everybody = subject.train
     if subject.holdout is not None:
         everybody = concat([subject.train, subject.holdout])
     everybody = everybody.compact()
-    make = _maker(equipment, origin, everybody)
-    pool = Halves(equipment.shadows, "pool", seed, origin.promise)
+    make = _maker(resources, origin, everybody)
+    pool = Halves(resources.shadows, "pool", seed, origin.promise)
     found = [of_halves(everybody, make, pool)]
-    if everybody.n_users // 3 >= 2 * equipment.shadows:
+    if everybody.n_users // 3 >= 2 * resources.shadows:
         found.append(of_halves(everybody, make, replace(pool, plan="strict")))
     if subject.holdout is not None:
         found.append(of_bundle(subject.train, subject.released, subject.holdout, make, pool))
     return tuple(found)
 
 
-def _maker(equipment: Equipment, origin: Origin, people: Interactions) -> Maker:
-    if equipment.command is not None:
-        return command_maker(equipment.command, equipment.seconds)
+def _maker(resources: AttackerResources, origin: Origin, people: Interactions) -> Maker:
+    if resources.command is not None:
+        return command_maker(resources.command, resources.seconds)
     if origin.spec is None:
         raise RecveilError('shadows of another tool\'s release need the tool: give it as --command "tool {in} {out}"')
     mechanism = parse(origin.spec)
     if mechanism.hides_attribute:
-        mechanism = informed(mechanism, equipment.attributes)
-    return maker(mechanism, people, shared(equipment.catalogue, people))
+        mechanism = informed(mechanism, resources.attributes)
+    return maker(mechanism, people, shared(resources.catalogue, people))
 
 
-def _other(equipment: Equipment, subject: Trial, origin: Origin) -> Also:
+def _other(resources: AttackerResources, subject: Trial, origin: Origin) -> SecondRelease:
     from recveil.evaluation.measure import read_map
     from recveil.releases.bundle import load
 
-    path = equipment.also or ""
+    path = resources.also or ""
     bundle = load(path)
     if not np.any(places(bundle.data.items, subject.train.items) >= 0):
         raise RecveilError(f"{Path(path).name} and the data have no item in common: it is not a release of these data")
-    owner = owners(subject.train, bundle.data, read_map(equipment.also_map)) if equipment.also_map else None
+    owner = owners(subject.train, bundle.data, read_map(resources.also_map)) if resources.also_map else None
     specs = [spec for spec in (origin.spec, bundle.manifest["spec"]) if spec and is_named(spec)]
     kept = tuple(p for p in (parse(spec).kept_bits for spec in specs) if p is not None)
     rows = bundle.data.over_items(subject.train.items)
-    return Also(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None)
+    return SecondRelease(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None)

@@ -1,11 +1,11 @@
-"""The studio's server on loopback: clicks/s held with p99 under 50 ms by 50 people at once, and kill -9 in a load.
+"""The advisor's server on loopback: clicks/s held with p99 under 50 ms by 50 people at once, and kill -9 in a load.
 
 Each person is a connection that clicks at random moments (Poisson), whether or not others are still waiting; latency
 counts from the moment a click was due, so a stall is charged to everyone whom it delays. The rate is raised until
 p99 passes 50 ms. Afterwards the counters are recounted. Then a load is cut short by kill -9, the server is started
 again, and every click is sent again with its key: what was acknowledged must be there, nothing twice.
 
-    python benchmarks/studio.py [sqlite|postgresql ...]
+    python benchmarks/advisor.py [sqlite|postgresql ...]
 """
 
 from __future__ import annotations
@@ -101,7 +101,19 @@ async def load(port: int, rate: float, seconds: float) -> tuple[list[float], int
 
 @contextmanager
 def server(database: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [sys.executable, "-m", "recveil", "serve", DATA, "--database", database, "--port", "0", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "recveil",
+        "advisor",
+        "serve",
+        DATA,
+        "--database",
+        database,
+        "--port",
+        "0",
+        "--json",
+    ]
     command += ["--rate", "100000", "--accounts", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:

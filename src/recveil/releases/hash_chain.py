@@ -32,7 +32,7 @@ class BrokenLedgerError(RecveilError):
 
 
 @dataclass
-class Book:
+class HashChain:
     """An open ledger that nobody else writes."""
 
     path: Path
@@ -65,7 +65,7 @@ class Book:
 
 
 @contextmanager
-def locked(path: str | Path) -> Iterator[Book]:
+def locked(path: str | Path) -> Iterator[HashChain]:
     """The ledger, made where there is none, for this process alone; checked before it is handed out."""
     path = Path(path)
     try:
@@ -75,10 +75,10 @@ def locked(path: str | Path) -> Iterator[Book]:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         lines, _ = _whole(path)
-        book = Book(path, handle, lines)
-        if problems := broken(path, lines, book.entries):
+        chain = HashChain(path, handle, lines)
+        if problems := broken(path, lines, chain.entries):
             raise BrokenLedgerError(f"{path}: {problems[0]}; nothing is entered until its owner has looked at it")
-        yield book
+        yield chain
     finally:
         os.close(handle)
 

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from studio_server import COUNTS, STRANGE, Server
+from advisor_server import COUNTS, STRANGE, Server
 from visits import Visit
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed: no browser tests of it")

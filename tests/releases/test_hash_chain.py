@@ -16,7 +16,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee, nothing
 from recveil.mechanisms import Pseudonymise
-from recveil.releases import book, ledger
+from recveil.releases import hash_chain, ledger
 from recveil.releases.ledger import Budget, into, set_budget
 
 Run = Callable[..., Any]
@@ -215,7 +215,7 @@ def test_a_release_over_budget_draws_nothing(recveil: Run, tmp_path: Path, monke
 
 ENTER = """
 import os, signal, sys
-from recveil.releases import book
+from recveil.releases import hash_chain
 from recveil.releases.ledger import into
 from recveil.errors import RecveilError
 from recveil.guarantee import NEIGHBOURS, Guarantee
@@ -224,7 +224,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 how, path = sys.argv[1:]
 if how == "before the head":
-    book._put_head = die
+    hash_chain._put_head = die
 done = 0
 for _ in range(10):
     try:
@@ -248,7 +248,7 @@ def test_two_processes_at_once_cannot_exceed_the_budget(file: Path) -> None:
     done = [int(process.communicate()[0]) for process in running]
     assert sum(done) == 13
     assert ledger.totals(ledger.read(file))[0].epsilon == 13
-    assert book.check(file) == ([], [])
+    assert hash_chain.check(file) == ([], [])
 
 
 @pytest.mark.parametrize("how", ["before the head", "before the bundle"])
@@ -257,11 +257,11 @@ def test_killed_in_between_it_counts_too_much_and_never_too_little(file: Path, h
     with run(how, file) as process:
         assert process.wait() == -signal.SIGKILL
     assert ledger.totals(ledger.read(file))[0].epsilon == 2
-    problems, remarks = book.check(file)
+    problems, remarks = hash_chain.check(file)
     assert not problems and len(remarks) == (how == "before the head")
     into(file)(Pseudonymise(), promise())
     assert ledger.totals(ledger.read(file))[0].epsilon == 3
-    assert book.check(file) == ([], [])
+    assert hash_chain.check(file) == ([], [])
 
 
 def test_half_a_line_was_never_a_release(three: Path, recveil: Run) -> None:
@@ -269,7 +269,7 @@ def test_half_a_line_was_never_a_release(three: Path, recveil: Run) -> None:
         ledger_file.write('{"date": "2026-')
     assert "half a line" in recveil("ledger", "check").stdout
     into(three)(Pseudonymise(), promise())
-    assert book.check(three) == ([], [])
+    assert hash_chain.check(three) == ([], [])
     assert len(ledger.read(three)) == 4
 
 
@@ -284,7 +284,7 @@ def test_a_full_disk_enters_nothing(three: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_key_of_fingerprints_stays_with_the_owner(file: Path) -> None:
-    one = book.keyed(file, "data")
-    assert one == book.keyed(file, "data") != book.keyed(file, "other data")
+    one = hash_chain.keyed(file, "data")
+    assert one == hash_chain.keyed(file, "data") != hash_chain.keyed(file, "other data")
     assert (Path(f"{file}.key").stat().st_mode & 0o777) == 0o600
-    assert one != book.keyed(file.with_name("another"), "data")
+    assert one != hash_chain.keyed(file.with_name("another"), "data")

@@ -20,8 +20,8 @@ from recveil.advisor.applying import REMEMBER, Answer, apply
 from recveil.advisor.loading import load
 from recveil.advisor.problems import Problem
 from recveil.advisor.publication import publish, snapshot
+from recveil.advisor.service import Advisor
 from recveil.advisor.store import connect, open_store, reading, recount
-from recveil.advisor.studio import Studio
 from recveil.advisor.writes import Click, Erase, Forget, Join, Stock, Undo, Write
 from recveil.clicks.profiles import clicks as signed
 from recveil.data import from_ids
@@ -281,7 +281,7 @@ def test_what_has_had_its_time_is_forgotten(database: str) -> None:
 
 
 def test_a_click_while_postgresql_is_away_is_refused_and_nothing_is_lost(postgresql: Any) -> None:
-    with opened(postgresql.database()) as studio, client_of(studio) as server:
+    with opened(postgresql.database()) as advisor, client_of(advisor) as server:
         who = join(server)
         assert click(server, who, "item-0", key="a").status_code == 201
         postgresql.stop()
@@ -300,13 +300,13 @@ def test_a_click_while_postgresql_is_away_is_refused_and_nothing_is_lost(postgre
         assert click(server, who, "item-0", key="a").status_code == 200
         assert click(server, who, "item-1", key="b").status_code == 201
         assert server.get(ME, headers=who).json()["clicks"] == 2
-        exact(studio.engine)
+        exact(advisor.engine)
 
 
 def test_a_click_while_sqlite_is_locked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "BUSY", 0.2)
-    file = str(tmp_path / "studio.sqlite")
-    with opened(file) as studio, client_of(studio) as server:
+    file = str(tmp_path / "advisor.sqlite")
+    with opened(file) as advisor, client_of(advisor) as server:
         who = join(server)
         other = connect(file)
         with other.begin():
@@ -328,12 +328,12 @@ def test_a_database_that_cannot_be_opened_is_one_line(
         open_store(url)
 
 
-def test_the_studio_never_shows_less_mixed_counts_after_a_restart(database: str) -> None:
+def test_the_advisor_never_shows_less_mixed_counts_after_a_restart(database: str) -> None:
     for start in range(3):  # two clicks each time: never five at once, until there are
-        with opened(database, min_people=5) as studio, client_of(studio) as server:
+        with opened(database, min_people=5) as advisor, client_of(advisor) as server:
             for _ in range(2):
                 click(server, join(server), "item-0")
             assert server.portal is not None
-            server.portal.call(studio.refresh)
-            assert isinstance(studio, Studio)
-            assert studio.snapshot.profiles["item-0"] == ((6, 0) if start == 2 else None)
+            server.portal.call(advisor.refresh)
+            assert isinstance(advisor, Advisor)
+            assert advisor.snapshot.profiles["item-0"] == ((6, 0) if start == 2 else None)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from advisor_server import Server
 from browser import CONTRAST
-from studio_server import Server
 from visits import Visit
 
 from recveil.clicks.game import STRATEGIES

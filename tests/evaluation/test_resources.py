@@ -15,7 +15,7 @@ from attacked import people
 from recveil.errors import RecveilError
 from recveil.evaluation.command import command_maker
 from recveil.evaluation.people import questions, read_people
-from recveil.measurement import LeftOutError
+from recveil.measurement import SkippedError
 
 Run = Callable[..., Any]
 
@@ -60,16 +60,16 @@ def test_a_command_that_fails_hangs_or_is_not_there(tmp_path: Path) -> None:
     python = sys.executable
     with pytest.raises(RecveilError, match="failed with exit code 3"):
         command_maker(f"{python} -c 'import sys; sys.exit(3)' {{in}} {{out}}")(data, 1)
-    with pytest.raises(LeftOutError, match=r"did not finish within 0\.2 seconds"):
+    with pytest.raises(SkippedError, match=r"did not finish within 0\.2 seconds"):
         command_maker(f"{python} -c 'import time; time.sleep(9)' {{in}} {{out}}", 0.2)(data, 1)
-    with pytest.raises(LeftOutError, match="cannot be run"):
+    with pytest.raises(SkippedError, match="cannot be run"):
         command_maker("no-such-tool {in} {out}")(data, 1)
-    with pytest.raises(LeftOutError, match="wrote nothing"):
+    with pytest.raises(SkippedError, match="wrote nothing"):
         command_maker(f"{python} -c pass {{in}} {{out}}")(data, 1)
     with pytest.raises(RecveilError, match="names the files"):
         command_maker("tool {in}")
     trace = tmp_path / "trace"
-    with pytest.raises(LeftOutError):  # no shell: what looks like a second command is an argument
+    with pytest.raises(SkippedError):  # no shell: what looks like a second command is an argument
         command_maker(f"{python} -c pass {{in}} {{out}} ; touch {trace}")(data, 1)
     assert not trace.exists()
 

@@ -1,4 +1,4 @@
-"""recveil serve [DATA]: the click advisor in a browser."""
+"""recveil advisor serve [DATA]: the click advisor in a browser."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 VARIABLES = "RECVEIL_SERVE"  # and the name of an option: RECVEIL_SERVE_DATABASE
+advisor = typer.Typer(no_args_is_help=True, help="Serve the click advisor: what a click gives, and gives away.")
 
 
 def _settings_file(context: typer.Context, file: str | None) -> str | None:
@@ -32,11 +33,12 @@ def _settings_file(context: typer.Context, file: str | None) -> str | None:
     known = {parameter.name for parameter in context.command.params} - {"config"}
     given = {name.replace("-", "_"): value for name, value in found.items()}
     if unknown := sorted(set(given) - known):
-        raise RecveilError(f"{file}: there is no option {unknown[0]}; recveil serve --help names them all")
+        raise RecveilError(f"{file}: there is no option {unknown[0]}; recveil advisor serve --help names them all")
     context.default_map = given
     return file
 
 
+@advisor.command(context_settings={"auto_envvar_prefix": VARIABLES})
 def serve(
     data: Annotated[
         str | None,
@@ -107,14 +109,14 @@ def serve(
 
     Accounts are random tokens, clicks are on the disk before they are acknowledged, advice is computed in the browser.
 
-    Example: recveil serve ratings.csv --like 3 --titles movies.csv --database postgresql://studio@localhost/studio
+    Example: recveil advisor serve ratings.csv --titles movies.csv --database postgresql://advisor@localhost/advisor
     """
     from recveil.advisor.identity import digest
     from recveil.advisor.item_model import ModelBudget
     from recveil.advisor.noisy_counters import CounterBudget
     from recveil.advisor.running import Serving, check_workers, serve_many, server_of
+    from recveil.advisor.service import Settings, open_advisor
     from recveil.advisor.store import check_clock, open_store
-    from recveil.advisor.studio import Settings, open_studio
 
     if log not in ("text", "json"):
         raise RecveilError(f"--log is text or json, not {log}")
@@ -139,12 +141,12 @@ def serve(
                 admin=digest(token) if token else None,
                 sites=(host.lower(), *(name.strip().lower() for name in site.split(",") if name.strip())),
             )
-            studio = open_studio(engine, settings)
+            opened = open_advisor(engine, settings)
             serving = Serving(database, settings, trusted, log == "json")
-            server = server_of(studio, serving) if workers == 1 else None
+            server = server_of(opened, serving) if workers == 1 else None
             listening.listen(1024)  # from now on nobody is turned away
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
-            shown = {"url": url, "people": studio.snapshot.people, "items": len(studio.snapshot.titles)}
+            shown = {"url": url, "people": opened.snapshot.people, "items": len(opened.snapshot.titles)}
             lines = [f"{shown['people']:,} people, {shown['items']:,} items", f"open {url}   (Ctrl-C stops)"]
             answer(shown, lines, as_json)
             sys.stdout.flush()

@@ -59,7 +59,7 @@ class Settings:
 
 
 @dataclass
-class Studio:
+class Advisor:
     engine: Engine
     settings: Settings
     snapshot: Snapshot
@@ -267,11 +267,11 @@ async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
         return None
 
 
-def open_studio(engine: Engine, settings: Settings, salt: bytes = b"", worker: int = 0) -> Studio:
+def open_advisor(engine: Engine, settings: Settings, salt: bytes = b"", worker: int = 0) -> Advisor:
     """The state of a server that is about to start; a salt makes it one of several workers."""
     publish_due(engine, settings)
     sharing = Sharing(engine, salt) if salt else None
-    return Studio(engine, settings, public_table(engine, settings), sharing=sharing, metrics=Metrics(worker))
+    return Advisor(engine, settings, public_table(engine, settings), sharing=sharing, metrics=Metrics(worker))
 
 
 def publish_due(engine: Engine, settings: Settings) -> None:

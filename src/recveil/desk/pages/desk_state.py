@@ -1,4 +1,4 @@
-"""The office behind the pages: one project, its crew, and the state that every open page is told of."""
+"""What stands behind the pages: one project, its workers, and the state that every open page is told of."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from time import monotonic
 from typing import Any
 
 from recveil.desk.project.choices import ChoiceError
-from recveil.desk.project.crew import Crew
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import RUNNING, WAITING, Desk
+from recveil.desk.project.jobs import RUNNING, WAITING, JobStore
 from recveil.desk.project.plan import jobs_of
 from recveil.desk.project.standing import state
+from recveil.desk.project.worker_pool import WorkerPool
 from recveil.errors import RecveilError
 
 EVERY = 0.25  # seconds between two looks
@@ -25,12 +25,12 @@ REPEATED = ("red-team",)  # what draws afresh each time, and spends nothing
 WATCHED = ("", "work", "results", "bundles", "published")
 
 
-class Office:
+class DeskState:
     """What the routes share."""
 
-    def __init__(self, project: Project, crew: Crew) -> None:
-        self.project, self.crew = project, crew
-        self.desk = Desk(project)
+    def __init__(self, project: Project, workers: WorkerPool) -> None:
+        self.project, self.workers = project, workers
+        self.desk = JobStore(project)
         self._shown = ""
         self._seen: Any = None
         self._changed = asyncio.Condition()
@@ -38,7 +38,7 @@ class Office:
         self.closing = False
 
     async def run(self) -> None:
-        """Look after the crew, and tell the pages what changed, until the server ends."""
+        """Look after the workers, and tell the pages what changed, until the server ends."""
         while not self.closing:
             with suppress(OSError):  # a full disk: what is there stays, and it is tried again
                 await self.look()
@@ -64,7 +64,7 @@ class Office:
     def state(self) -> dict[str, Any]:
         """Where the project stands; a desk.toml that cannot be read is a line, not the end."""
         try:
-            return state(self.project) | {"trouble": self.crew.trouble}
+            return state(self.project) | {"trouble": self.workers.trouble}
         except RecveilError as why:
             field = why.field if isinstance(why, ChoiceError) else None
             name = self.project.folder.name
@@ -79,7 +79,7 @@ class Office:
             if again and kind in REPEATED:
                 self.desk.forget(one.id)
             self.desk.ask(one)
-        self.crew.tick()
+        self.workers.tick()
 
     async def events(self) -> AsyncIterator[str]:
         """Server-sent events: the state now, and whenever it changed."""
@@ -102,13 +102,13 @@ class Office:
         self.closing = True
         async with self._changed:
             self._changed.notify_all()
-        await asyncio.to_thread(self.crew.close)
+        await asyncio.to_thread(self.workers.close)
 
     def _tick(self) -> None:
-        self.crew.tick()
-        if not self.crew.busy:  # while somebody works, a second set of libraries would only be in the way
+        self.workers.tick()
+        if not self.workers.busy:  # while somebody works, a second set of libraries would only be in the way
             with suppress(OSError):
-                self.crew.prepare()
+                self.workers.prepare()
 
     def _signature(self) -> Any:
         """What changes when something did: the names and dates of files; while work is under way, the time."""
@@ -119,7 +119,7 @@ class Office:
                     (e.name, e.stat().st_mtime_ns) for e in entries if not e.name.endswith((".part", ".lock"))
                 )
         under_way = any(self.desk.state(one.id) in (RUNNING, WAITING) for one in self.desk.jobs())
-        return found, self.crew.trouble, int(monotonic()) if under_way else None
+        return found, self.workers.trouble, int(monotonic()) if under_way else None
 
 
 def package_folder(name: str) -> Path:

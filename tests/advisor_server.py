@@ -1,4 +1,4 @@
-"""A real `recveil serve` for the browser tests: a small world whose zones are known, started as its own process."""
+"""A real `recveil advisor serve` for the browser tests: a small world whose zones are known, as its own process."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ class Server:
                     sys.executable,
                     "-m",
                     "recveil",
+                    "advisor",
                     "serve",
                     *arguments,
                     "--counters",

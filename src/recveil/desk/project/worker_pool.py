@@ -1,4 +1,4 @@
-"""The crew: starts workers for the jobs of a project, watches their memory, and notices when one has died.
+"""The pool of workers: starts them for the jobs of a project, watches their memory, and notices when one has died.
 
 All that must outlast this process stands in the files of jobs.py. A server that is killed leaves its workers at work;
 the next one finds them by their locks, and begins again what nobody is at. What a dead worker had measured is in the
@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import RLock
 
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import ONCE, RUNNING, WAITING, Desk, Job
+from recveil.desk.project.jobs import ONCE, RUNNING, WAITING, Job, JobStore
 from recveil.errors import RecveilError
 
 LONG = ("candidate", "solve", "exposure")  # these wait for each other; what a person waits for does not
@@ -29,7 +29,7 @@ GROWN = 2 << 30  # bytes beyond which a worker is not kept for another job
 
 
 @dataclass
-class Crew:
+class WorkerPool:
     """Workers of one project. `memory`: bytes that one worker may take; `abreast`: long jobs at a time."""
 
     project: Project
@@ -37,11 +37,11 @@ class Crew:
     abreast: int = field(default_factory=lambda: max(1, min(4, (os.cpu_count() or 2) // 2)))
 
     def __post_init__(self) -> None:
-        self.desk = Desk(self.project)
+        self.desk = JobStore(self.project)
         self._at: dict[str, subprocess.Popen[bytes]] = {}
         self._idle: list[subprocess.Popen[bytes]] = []
         self._one_at_a_time = RLock()  # the server's loop and its requests both look after it
-        self.trouble = ""  # what keeps the crew from working, such as a full disk
+        self.trouble = ""  # what keeps them from working, such as a full disk
         for one in self.desk.jobs():  # an earlier desk's: whatever ended it was not the fault of the job
             if one.begun and one.kind not in ONCE and self.desk.state(one.id) == WAITING:
                 self.desk.save(replace(one, begun=0))
@@ -90,7 +90,7 @@ class Crew:
                 self._stop(mark)
 
     def close(self) -> None:
-        """Stop the workers of this crew; their jobs wait for the next desk."""
+        """Stop the workers of this pool; their jobs wait for the next desk."""
         with self._one_at_a_time:
             for mark in list(self._at):
                 self._stop(mark)

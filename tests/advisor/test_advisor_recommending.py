@@ -12,8 +12,8 @@ from serving import API, ME, click, client_of, join, opened
 from recveil.advisor import recommending
 from recveil.advisor.loading import load
 from recveil.advisor.recommending import NEIGHBOURS, RANK, Neighbourhoods, fit, recommend
+from recveil.advisor.service import Settings, open_advisor
 from recveil.advisor.store import open_store
-from recveil.advisor.studio import Settings, open_studio
 from recveil.clicks.profiles import Clicks, clicks
 from recveil.data import from_ids
 
@@ -29,7 +29,7 @@ def two_tastes(people: int = 80, items: int = 60, seed: int = 1) -> Clicks:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Neighbourhoods:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(), {})
     found = fit(engine)
     engine.dispose()
@@ -83,7 +83,7 @@ def test_someone_without_known_clicks_has_no_neighbours(model: Neighbourhoods) -
 
 
 def test_too_few_people_have_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     assert fit(engine) is None
     load(engine, two_tastes(people=30), {})
     assert fit(engine) is None
@@ -96,33 +96,33 @@ def test_too_few_people_have_no_model(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_model_follows_the_clicks_of_a_running_server(tmp_path: Path) -> None:
-    engine = open_store(str(tmp_path / "studio.sqlite"))
+    engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(), {})
-    studio = open_studio(
+    advisor = open_advisor(
         engine,
         Settings(
             counters="exact", recommend="neighbours", min_people=5, publish_every=3600, rate=1e5, sites=("testserver",)
         ),
     )
-    with client_of(studio) as server:
+    with client_of(advisor) as server:
         who = join(server)
         assert server.get(f"{ME}/recommendations", headers=who).json()["basis"] == "popular"
         for n in range(6):
             click(server, who, f"i{n:02d}", "like" if n % 2 else "dislike")
         assert server.portal is not None
-        studio.stale = True
-        server.portal.call(studio.relearn)
+        advisor.stale = True
+        server.portal.call(advisor.relearn)
         found = server.get(f"{ME}/recommendations?limit=5", headers=who).json()
         assert found["basis"] == "neighbourhood"
         assert all(int(key[1:]) % 2 for key in found["items"])
-        assert not studio.stale
+        assert not advisor.stale
         click(server, who, "i50")
-        assert studio.stale
+        assert advisor.stale
     engine.dispose()
 
 
 def test_an_empty_catalogue_recommends_nothing(tmp_path: Path) -> None:
-    with opened(str(tmp_path / "studio.sqlite")) as studio, client_of(studio) as server:
+    with opened(str(tmp_path / "advisor.sqlite")) as advisor, client_of(advisor) as server:
         found = server.get(f"{ME}/recommendations?limit=3", headers=join(server)).json()
         assert found == {"items": ["item-0", "item-1", "item-2"], "basis": "popular"}
         assert server.get(f"{API}/items").json()["people"] == 0
