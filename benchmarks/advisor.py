@@ -101,20 +101,8 @@ async def load(port: int, rate: float, seconds: float) -> tuple[list[float], int
 
 @contextmanager
 def server(database: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [
-        sys.executable,
-        "-m",
-        "recveil",
-        "advisor",
-        "serve",
-        DATA,
-        "--database",
-        database,
-        "--port",
-        "0",
-        "--json",
-    ]
-    command += ["--rate", "100000", "--accounts", "100000"]
+    command = [sys.executable, "-m", "recveil", "advisor", "serve", DATA, "--database", database, "--port", "0"]
+    command += ["--json", "--rate", "100000", "--accounts", "100000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None

@@ -17,7 +17,8 @@ MARKS = "not slow and not spark and not data and not extras"
 ROOMS = (
     "dp", "evaluation/attacks", "evaluation/metrics", "evaluation/audit", "releases/release.py", "releases/ledger.py",
     "releases/hash_chain.py", "releases/catalogue.py", "guarantee.py", "intervals.py", "splits.py",
-    "views/contributions.py", "views/sessions.py", "mechanisms/dp_streams/__init__.py", "mechanisms/dp_streams/counting.py",
+    "views/contributions.py", "views/sessions.py", "mechanisms/dp_streams/__init__.py",
+    "mechanisms/dp_streams/counting.py",
     "mechanisms/dp_ratings/__init__.py", "mechanisms/dp_tags/__init__.py", "mechanisms/dp_tags/cells.py",
     "mechanisms/mask/__init__.py", "advisor/applying.py", "advisor/item_model.py", "advisor/noisy_counters.py",
     "releases/aside.py", "court/people.py", "court/values.py", "court/scoring.py", "court/ladder.py",

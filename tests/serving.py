@@ -67,7 +67,7 @@ def click(server: TestClient, who: dict[str, str], item: str, sign: str = "like"
 
 @contextmanager
 def running(*arguments: str, environment: dict[str, str] | None = None, pid: bool = False) -> Iterator[Any]:
-    """`recveil advisor serve ARGUMENTS` as a process of its own: how to kill -9 it, its address, its number if wanted."""
+    """`recveil advisor serve ARGUMENTS` as a process of its own: how to kill it, its address, its number if wanted."""
     command = [sys.executable, "-m", "recveil", "advisor", "serve", *arguments, "--port", "0", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}

@@ -105,9 +105,7 @@ class Mechanism(ABC):
     local_only: ClassVar[str] = ""  # why it does not run on a cluster; empty: it does
     best_for: ClassVar[str] = ""  # what it keeps most of, among those with a proof: lists, ratings, tags
     purpose: ClassVar[str] = ""  # what it is for, in a sentence that holds for all data it fits
-    example_parameters: ClassVar[str] = (
-        ""  # the parameters that have no default, as a spec for a first look writes them
-    )
+    example_parameters: ClassVar[str] = ""  # those that have no default, as a spec for a first look writes them
     learned_from: ClassVar[str] = ""  # what `recommend` learns from: bits, or tables; empty: it cannot
     strength: ClassVar[tuple[str, tuple[float, ...]] | None] = None  # what protects, and its values, strongest first
     keeps: ClassVar[tuple[str, ...]] = ()  # beside lists: what it is made to keep (skill, agreement)

@@ -1,8 +1,8 @@
 """The ledger: what the releases about one population have spent, in a file that its owner names. No data in it.
 
 One ledger belongs to one population: tomorrow's log holds the same people. Its lines and their chain are
-hash_chain.py's. A line is entered under a lock before any noise is drawn; one that would exceed a budget is refused before that.
-Budgets of noise that is Gaussian add up as rho (budget.py), and a pure epsilon is worth some rho too, of a Gaussian or
+hash_chain.py's. A line is entered under a lock before any noise is drawn; one that would exceed a budget is refused
+before that. Budgets of noise that is Gaussian add up as rho (budget.py), and a pure epsilon is worth some rho too, of a Gaussian or
 as zCDP; anything else adds up as epsilon and delta. docs/guarantees/ledger.md has the theorem.
 """
 
