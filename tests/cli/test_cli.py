@@ -210,3 +210,10 @@ def test_real_dirt_is_counted(recveil: Run, real_data: Path) -> None:
     assert (books["rows"], books["duplicates"]) == (981_756, 2_278)
     films = recveil("inspect", real_data / "ml-1m" / "ratings.parquet", json_answer=True)
     assert (films["rows"], films["unknown_times"]) == (1_000_209, 598)
+
+
+@pytest.mark.parametrize(("old", "new"), [(["serve"], "recveil advisor serve"), (["attack"], "recveil measure")])
+def test_an_old_name_of_a_command_works_and_says_the_new_one(old: list[str], new: str, recveil: Run) -> None:
+    done = recveil(*old, "--help")
+    assert f"Usage: {new}" in done.stdout
+    assert done.stderr == f"recveil {old[0]} is {new} now; the old name goes with the next version\n"

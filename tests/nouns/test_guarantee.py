@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from recveil.errors import RecveilError
-from recveil.guarantee import Guarantee, compose, nothing, strength
+from recveil.guarantee import Guarantee, compose, from_record, nothing, strength
+from recveil.measurement import skipped_in
 
 proved = Guarantee(
     "Nobody learns much.", "proved", 1.0, 1e-6, "user", "add or remove one user", "the catalogue", "docs/x.md"
@@ -77,3 +78,10 @@ def test_a_promise_that_means_little_says_so_first() -> None:
     assert nothing("x").weighed(5).weakness is None
     assert nothing("x", "k = 1").weighed().sentence == "This promise means little: k = 1. x"
     assert compose(replace(proved, weakness="a"), replace(proved, weakness="b")).weakness == "a; b"
+
+
+def test_what_was_kept_under_an_old_name_is_read() -> None:
+    large = replace(proved, epsilon=10.1).weighed()
+    old = {("little" if name == "weakness" else name): value for name, value in large.record().items()}
+    assert from_record(old) == from_record(large.record()) == large
+    assert skipped_in({"left_out": ["x"]}) == skipped_in({"skipped": ["x"]}) == ["x"]

@@ -2,8 +2,8 @@
 
 One ledger belongs to one population: tomorrow's log holds the same people. Its lines and their chain are
 hash_chain.py's. A line is entered under a lock before any noise is drawn; one that would exceed a budget is refused
-before that. Budgets of noise that is Gaussian add up as rho (budget.py), and a pure epsilon is worth some rho too, of a Gaussian or
-as zCDP; anything else adds up as epsilon and delta. docs/guarantees/ledger.md has the theorem.
+before that. Budgets of noise that is Gaussian add up as rho (budget.py), and a pure epsilon is worth some rho
+too, of a Gaussian or as zCDP; anything else adds up as epsilon and delta. docs/guarantees/ledger.md has the theorem.
 """
 
 from __future__ import annotations
