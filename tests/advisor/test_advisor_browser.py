@@ -186,7 +186,9 @@ def test_a_pre_click_made_while_results_arrive_keeps_its_dialog(visit: Visit, ti
         button.scroll_into_view_if_needed()
         box = button.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.locator("#query").evaluate("(e, words) => { e.value = words; e.dispatchEvent(new Event('input')); }", "crowd")
+        page.locator("#query").evaluate(
+            "(e, words) => { e.value = words; e.dispatchEvent(new Event('input')); }", "crowd"
+        )
         page.wait_for_timeout(37 * turn % 80)
         page.mouse.down()
         late += page.locator("#results > li").count() == 1  # the machine is busy: she pressed on what was there by then
