@@ -18,7 +18,7 @@ from recveil.evaluation.attacks.membership import auc, membership, tpr
 from recveil.evaluation.attacks.nearest import nearest
 from recveil.evaluation.attacks.reconstruction import reconstruction
 from recveil.evaluation.attacks.sybil import sybil
-from recveil.evaluation.catalogue import ATTACKS
+from recveil.evaluation.catalogue import ATTACKS, MEASURES
 from recveil.measurement import Measurement, SkippedError, Trial, trial
 
 every = pytest.mark.parametrize("name", sorted(ATTACKS))
@@ -40,7 +40,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def attack(name: str, subject: Trial, seed: int = 0) -> list[Measurement]:
-    return ATTACKS[name](subject, np.random.default_rng(seed))
+    return MEASURES[name].run(subject, np.random.default_rng(seed))
 
 
 @every

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.stats import kendalltau, spearmanr
 
 from recveil.data import Interactions, concat, from_ids
-from recveil.evaluation.catalogue import METRICS
+from recveil.evaluation.catalogue import MEASURES, METRICS
 from recveil.evaluation.measure import measure_release
 from recveil.evaluation.metrics.agreement import Scores, agreement, kendall
 from recveil.evaluation.metrics.damage import damage
@@ -63,7 +63,7 @@ def unchanged(films: Trial) -> dict[str, list[Measurement]]:
     tagged = Trial(
         parts.train, copy, holdout=concat([parts.query, parts.result]).compact().over_items(parts.train.items)
     )
-    return {name: measure(tagged if name == "tags" else films, {name: METRICS[name]}, 3) for name in LISTED}
+    return {name: measure(tagged if name == "tags" else films, {name: MEASURES[name].run}, 3) for name in LISTED}
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -88,11 +88,11 @@ def test_a_metric_is_best_where_nothing_was_changed(name: str, unchanged: dict[s
 def test_a_metric_that_does_not_apply_says_why(name: str) -> None:
     data = from_ids(pl.Series([1, 1, 2, 2]), pl.Series([1, 2, 1, 3]))
     if name in ("popularity", "sequences"):
-        assert measure(Trial(data, data), {name: METRICS[name]}, 0)
+        assert measure(Trial(data, data), {name: MEASURES[name].run}, 0)
         return
     with pytest.raises(SkippedError) as why:
-        measure(Trial(data, data), {name: METRICS[name]}, 0)
-    assert attempt(Trial(data, data), name, METRICS[name], 0) == ([], str(why.value))
+        measure(Trial(data, data), {name: MEASURES[name].run}, 0)
+    assert attempt(Trial(data, data), name, MEASURES[name].run, 0) == ([], str(why.value))
 
 
 def test_a_missing_extra_is_a_reason_and_loses_nothing() -> None:
@@ -105,7 +105,7 @@ def test_a_missing_extra_is_a_reason_and_loses_nothing() -> None:
         [],
         "surprise is not installed; pip install 'recveil[measure]'",
     )
-    found = measure_release(data, data, measures={"lacks": lacks, "popularity": METRICS["popularity"]})
+    found = measure_release(data, data, measures={"lacks": lacks, "popularity": MEASURES["popularity"].run})
     assert [m.name for m in found.measurements] == ["popularity"] and set(found.skipped) == {"lacks"}
 
 
@@ -114,9 +114,9 @@ def test_an_empty_release_is_worth_nothing(films: Trial) -> None:
     found = [m for m in lift(nothing, np.random.default_rng(0), QUICK) if m.name == "lift"]
     assert all(m.high < 0 for m in found)
     for name in ("ranking", "exposure", "damage"):
-        assert measure(nothing, {name: METRICS[name]}, 0)
+        assert measure(nothing, {name: MEASURES[name].run}, 0)
     for name in ("popularity", "sequences", "latent"):
-        assert attempt(nothing, name, METRICS[name], 0)[1]
+        assert attempt(nothing, name, MEASURES[name].run, 0)[1]
 
 
 def test_the_same_seed_gives_the_same_interval(films: Trial) -> None:
@@ -236,7 +236,7 @@ def test_rows_of_pairs_a_few_at_a_time_are_those_of_the_whole_table(
 ) -> None:
     wrong = replace(films, released=permuted(films.train))
     monkeypatch.setattr(import_module("recveil.evaluation.metrics.sequences"), "BLOCK", 7)
-    found = {(m.name, m.params.get("entries")): m for m in METRICS["sequences"](wrong, np.random.default_rng(0))}
+    found = {(m.name, m.params.get("entries")): m for m in MEASURES["sequences"].run(wrong, np.random.default_rng(0))}
     real, released = transitions(wrong.train), transitions(wrong.released)
     for name, before, after in (("DS", real.ds, released.ds), ("CVS", real.cvs, released.cvs)):
         assert (before != after).nnz
@@ -258,7 +258,7 @@ def test_permuted_items_lose_order_and_taste(films: Trial) -> None:
     wrong = replace(films, released=permuted(films.train))
     value = {
         (m.name, m.params.get("entries")): m
-        for m in measure(wrong, {n: METRICS[n] for n in ("popularity", "sequences", "latent")}, 0)
+        for m in measure(wrong, {n: MEASURES[n].run for n in ("popularity", "sequences", "latent")}, 0)
     }
     assert value["popularity", None].value > 0.95
     assert value["DS rows", "strict"].value < 0.5

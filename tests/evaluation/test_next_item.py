@@ -12,7 +12,7 @@ import pytest
 
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.evaluation.catalogue import METRICS
+from recveil.evaluation.catalogue import MEASURES
 from recveil.evaluation.metrics.lift import lift
 from recveil.evaluation.metrics.next_item import (
     MOVES,
@@ -150,10 +150,10 @@ def test_no_order_is_a_reason() -> None:
     whole = trial()
     bare = {"train": replace(whole.train, time=None), "query": replace(whole.query, time=None)}  # type: ignore[type-var]
     for name in ("next-item", "neural"):
-        assert "no order (no time column)" in attempt(replace(whole, **bare), name, METRICS[name], 0)[1]  # type: ignore[arg-type]
+        assert "no order (no time column)" in attempt(replace(whole, **bare), name, MEASURES[name].run, 0)[1]  # type: ignore[arg-type]
         unordered = replace(whole, released=replace(whole.released, time=None))
-        assert "the release has no order" in attempt(unordered, name, METRICS[name], 0)[1]
-        assert "nobody is known to be held out" in attempt(replace(whole, query=None), name, METRICS[name], 0)[1]
+        assert "the release has no order" in attempt(unordered, name, MEASURES[name].run, 0)[1]
+        assert "nobody is known to be held out" in attempt(replace(whole, query=None), name, MEASURES[name].run, 0)[1]
 
 
 def test_streams_of_one_item_are_a_reason() -> None:
@@ -178,7 +178,7 @@ def test_without_torch_the_reason_is_the_line_to_type(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, "recveil.evaluation.recommenders.networks", raising=False)
     whole = trial()
     line = "torch is not installed; pip install 'recveil[neural]'"
-    assert attempt(whole, "neural", METRICS["neural"], 0) == ([], line)
+    assert attempt(whole, "neural", MEASURES["neural"].run, 0) == ([], line)
     with pytest.raises(RecveilError, match="pip install"):
         NETWORKS[0].fit(whole.train, 0)
 

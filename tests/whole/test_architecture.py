@@ -321,6 +321,41 @@ def test_the_command_line_starts_without_heavy_imports() -> None:
     assert done.stdout.strip() == "[]"
 
 
+REFUSED = (
+    "inspect no-such.csv",
+    "assess no-such.csv",
+    "clicks no-such.csv",
+    "compare no-such.csv --with pseudonymise",
+    "measure no-such.csv no-such",
+    "tune no-such.csv --with mask --keep lift>=0.5",
+    "recommend no-such.csv --with mask -o lists.csv",
+    "decide no-such --recipient public",
+    "verify no-such",
+    "judge score no-such no-such.csv",
+)
+
+
+def test_a_release_loads_no_attacker_and_no_refusal_the_compiler(tmp_path: Path) -> None:
+    """In one process, one after the other: what any of them had loaded would be there at the end."""
+    (tmp_path / "log.csv").write_text("user,item\n1,2\n1,3\n2,2\n", encoding="utf-8")
+    code = f"""
+import sys
+from recveil.cli.app import main
+for line in {["release log.csv --with pseudonymise -o out", "inspect log.csv", *REFUSED]}:
+    sys.argv = ["recveil", *line.split()]
+    try:
+        code = main()
+    except SystemExit as end:
+        code = end.code
+    assert bool(code) == (not line.split()[1] == "log.csv"), line
+    assert "numba" not in sys.modules, line
+    attackers = [name for name in sys.modules if name.startswith("recveil.evaluation.attacks.")]
+    assert not attackers or not line.startswith(("release", "inspect")), (line, attackers)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def commands() -> list[str]:
     from recveil.cli import app
 

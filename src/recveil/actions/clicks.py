@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from recveil.actions.engine import LOCAL, Engine
-from recveil.clicks import summary
 from recveil.clicks.profiles import clicks, middle, unit
 from recveil.errors import unknown
 from recveil.formats.writing import write_frame
@@ -50,6 +49,8 @@ def run_clicks(request: ClicksRequest, progress: Progress = SILENT) -> Mapping[s
 
 def _here(request: ClicksRequest, progress: Progress) -> tuple[dict[str, Any], pl.DataFrame]:
     rows, like = request.data.rows(progress).compact(), request.like
+    from recveil.clicks import summary
+
     if like is None and rows.rating is not None:
         like = middle(rows)
         progress.note(f"a rating of {like:g} or more is a like: the middle of the scale; --like says otherwise")
@@ -63,6 +64,7 @@ def _here(request: ClicksRequest, progress: Progress) -> tuple[dict[str, Any], p
 
 
 def _on_spark(request: ClicksRequest, progress: Progress) -> tuple[dict[str, Any], pl.DataFrame]:
+    from recveil.clicks import summary
     from recveil.spark.clicks import people_table, summary_table
     from recveil.spark.inputs import table
     from recveil.spark.lake import place, write_parts

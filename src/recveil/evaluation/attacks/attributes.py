@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from recveil import kernels
 from recveil.data import Floats
 from recveil.evaluation.attacks.additions import additions
 from recveil.evaluation.attacks.knowledge import learn
@@ -23,7 +24,6 @@ from recveil.evaluation.attacks.roc import REPEATS, Ranked, ranked
 from recveil.evaluation.attacks.scorings import normalised
 from recveil.evaluation.attacks.truth import truth
 from recveil.evaluation.attacks.verdict import measured
-from recveil.kernels.logistic import fit
 from recveil.measurement import FEWEST_LABELLED, Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
@@ -96,9 +96,9 @@ def _from_records(
     found = []
     for way in ("clean", "aware"):
         if way == "clean":
-            law = fit(real[~judged], label[~judged], PENALTY)
+            law = kernels.logistic.fit(real[~judged], label[~judged], PENALTY)
         else:
-            law = fit(out[rows[theirs]], label[person[theirs]], PENALTY)
+            law = kernels.logistic.fit(out[rows[theirs]], label[person[theirs]], PENALTY)
         every = np.bincount(person, weights=law.score(out[rows]), minlength=len(people)) / np.diff(starts)
         scores, has = every[judged], label[judged]
         others = scores[rng.permutation(len(scores))]
@@ -138,8 +138,8 @@ def _from_items(
     teach, tune, hit = order[: n // 3], order[n // 3 : n // 2], order[n // 2 :][:TARGETS]
     away = rng.permutation(outside)[:TARGETS]
     drawn = np.repeat(teach, _DRAWS)
-    base = fit(_few(trial.train, train, drawn, k, rng), members[drawn] == 1, PENALTY)
-    whole = fit(profiles(train)[teach], members[teach] == 1, PENALTY)
+    base = kernels.logistic.fit(_few(trial.train, train, drawn, k, rng), members[drawn] == 1, PENALTY)
+    whole = kernels.logistic.fit(profiles(train)[teach], members[teach] == 1, PENALTY)
     told = _standard(whole.score(profiles(released)))
     sides = {}
     for side, data, of, people in (
@@ -150,7 +150,7 @@ def _from_items(
         few = _few(data, of, people, k, rng)
         sides[side] = np.stack([base.score(few), _linked(few, released, told)], axis=1)
     middle, spread = sides["tune"].mean(axis=0), np.maximum(sides["tune"].std(axis=0), 1e-9)
-    both = fit((sides["tune"] - middle) / spread, members[tune] == 1, PENALTY)
+    both = kernels.logistic.fit((sides["tune"] - middle) / spread, members[tune] == 1, PENALTY)
     gains = [
         _Gain(sides[side][:, 0], both.score((sides[side] - middle) / spread), label == 1)
         for side, label in (("in", members[hit]), ("out", others[away]))

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.attacks.knowledge import Choice, commonness, learn
@@ -23,8 +24,6 @@ from recveil.evaluation.attacks.scorings import SCORINGS, Scoring
 from recveil.evaluation.attacks.truth import Truth, closest, truth
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import share
-from recveil.kernels import linkage as kernel
-from recveil.kernels.record_search import cosines
 from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Postings, Records, postings, records
 
@@ -214,11 +213,13 @@ def _attack(
     starts, hers = side.truth.of(side.people)
     luck = rng.random(known.shape)
     if attacker == "intersection":
-        sizes, hits, picks = kernel.intersect(*index, known, ratings, tolerance, starts, hers, luck)
+        sizes, hits, picks = kernels.linkage.intersect(*index, known, ratings, tolerance, starts, hers, luck)
         claims = sizes == 1
     elif scoring is not None:
         spread = float(np.nanstd(index.ratings)) if np.isfinite(index.ratings).any() else 1.0
-        sizes, hits, picks, far = kernel.score(index, scoring, known, ratings, spread or 1.0, starts, hers, luck, asked)
+        sizes, hits, picks, far = kernels.linkage.score(
+            index, scoring, known, ratings, spread or 1.0, starts, hers, luck, asked
+        )
         claims = far >= ECCENTRICITY
     else:
         raise unknown("attacker", attacker, ATTACKERS)
@@ -291,5 +292,5 @@ def _reach(
     side: Side, people: NDArray[np.int64], picks: NDArray[np.int64], released: Records, theta: float
 ) -> NDArray[np.float64]:
     pairs = np.stack([people, picks], axis=1)
-    cosine = cosines(*side.records.sets, *released.sets, pairs)
+    cosine = kernels.record_search.cosines(*side.records.sets, *released.sets, pairs)
     return np.asarray(cosine >= theta - 1e-12, dtype=np.float64)

@@ -12,10 +12,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.errors import unknown
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import Estimate, bootstrap_groups, wilson
-from recveil.kernels.record_search import index, nearest
 from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, records
 
@@ -70,17 +70,17 @@ def membership(
 
 
 def _scored(score: Score, members: Records, others: Records, released: Records) -> tuple[Scores, Scores]:
-    at = index(*released.sets, released.n_items)
-    inside, outside = (nearest(at, *of.sets)[0] for of in (members, others))
+    at = kernels.record_search.index(*released.sets, released.n_items)
+    inside, outside = (kernels.record_search.nearest(at, *of.sets)[0] for of in (members, others))
     if score == "distance":
         return inside, outside
     # Everybody is compared with the half of the held-out people that she is not in.
     for half in (0, 1):
         there = others.take(np.arange(len(others))[1 - half :: 2])
-        reference = index(*there.sets, there.n_items)
+        reference = kernels.record_search.index(*there.sets, there.n_items)
         for of, found in ((members, inside), (others, outside)):
             mine = np.arange(len(of))[half::2]
-            known = nearest(reference, *of.take(mine).sets)[0]
+            known = kernels.record_search.nearest(reference, *of.take(mine).sets)[0]
             found[mine] = np.log(np.maximum(1 - known, _LEAST)) - np.log(np.maximum(1 - found[mine], _LEAST))
     return inside, outside
 

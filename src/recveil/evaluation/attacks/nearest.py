@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean, share
-from recveil.kernels import record_search as similarity
 from recveil.measurement import Measurement, Trial
 from recveil.views.records import Records, records
 
@@ -29,7 +29,7 @@ def nearest(
     control: the same for held-out people. chance: the same for released records whose items were shuffled among them.
     """
     train, released = records(trial.train), records(trial.released)
-    at = similarity.index(*train.sets, train.n_items)
+    at = kernels.record_search.index(*train.sets, train.n_items)
     chosen = _some(released, targets, rng)
     ours = _closest(at, chosen)
     shuffled = np.concatenate([_closest(at, _shuffle(chosen, rng)) for _ in range(_SHUFFLES)])
@@ -55,8 +55,8 @@ def nearest(
     ]
 
 
-def _closest(at: similarity.Index, of: Records) -> NDArray[np.float64]:
-    return similarity.nearest(at, *of.sets)[0]
+def _closest(at: kernels.record_search.Index, of: Records) -> NDArray[np.float64]:
+    return kernels.record_search.nearest(at, *of.sets)[0]
 
 
 def _some(of: Records, number: int | None, rng: np.random.Generator) -> Records:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Floats
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks.membership import auc
 from recveil.evaluation.attacks.roc import auc_between, mean_auc, pooled_tpr, ranked
 from recveil.evaluation.attacks.traces import suspects, traces
 from recveil.evaluation.attacks.verdict import measured
-from recveil.kernels.logistic import fit
 from recveil.measurement import Measurement, Shadows, SkippedError, Trial
 
 RATES = (0.01, 0.001)
@@ -133,7 +133,7 @@ def score(found: Floats, inside: Inside, learnt: int, rng: np.random.Generator) 
         lessons[here] = _standard(found[:learnt][here], found[:learnt][~here], inside[:learnt][~here])
     chosen = rng.permutation(learnt * found.shape[1])[:LESSONS]
     flat = lessons.reshape(-1, found.shape[2])
-    law = fit(_bent(flat[chosen]), inside[:learnt].ravel()[chosen], PENALTY)
+    law = kernels.logistic.fit(_bent(flat[chosen]), inside[:learnt].ravel()[chosen], PENALTY)
     own = law.score(_bent(flat)).reshape(learnt, -1)
     attacked = _standard(found[learnt:], found[:learnt], inside[:learnt])
     return law.score(_bent(attacked.reshape(-1, found.shape[2]))).reshape(len(found) - learnt, -1), own

@@ -13,12 +13,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Interactions
 from recveil.errors import unknown
 from recveil.evaluation.attacks.knowledge import Choice, learn
 from recveil.evaluation.attacks.verdict import measured
 from recveil.intervals import bootstrap_mean
-from recveil.kernels.sybil import recommended
 from recveil.measurement import Measurement, SkippedError, Trial
 from recveil.views.records import Records, postings, records
 
@@ -107,7 +107,7 @@ def attack(
     record = np.repeat(np.arange(len(released)), released.lengths)
     order = np.lexsort((place[released.items], record))
     records = (released.starts, released.items[order], released.ratings[order])
-    return recommended(records, postings(released), facts, similarity == "cosine", rounds, top)
+    return kernels.sybil.recommended(records, postings(released), facts, similarity == "cosine", rounds, top)
 
 
 def _popular(guess: NDArray[np.int64], known: NDArray[np.int32], n: int) -> NDArray[np.int32]:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Floats, Interactions
-from recveil.kernels.membership import CLOSENESS, PAIRS, closeness, pair_traces
 from recveil.views.bits import columns
 from recveil.views.records import Records, postings, records
 
@@ -56,7 +56,7 @@ class Suspects:
 def names(ordered: bool) -> tuple[str, ...]:
     """Of the traces, in the order of their columns; runs of clicks only where the release has an order."""
     runs = tuple(f"{kind}{n}" for n in RUNS for kind in ("run", "start")) if ordered else ()
-    return (*CLOSENESS, *ITEMS, *PAIRS, *runs)
+    return (*kernels.membership.CLOSENESS, *ITEMS, *kernels.membership.PAIRS, *runs)
 
 
 def suspects(population: Interactions, people: NDArray[np.int64], ordered: bool) -> Suspects:
@@ -90,13 +90,13 @@ def traces(of: Suspects, released: Interactions) -> Floats:
     weights = 1.0 / np.log(2.0 + of.usual)
     weighted = np.add.reduceat(weights[found.items], found.starts[:-1])
     index = postings(found)
-    near = closeness(*of.records.sets, index.starts, index.records, found.lengths, weights, weighted)
+    near = kernels.membership.closeness(*of.records.sets, index.starts, index.records, found.lengths, weights, weighted)
     pairs = columns(there).take(of.paired).pairs()
     share = n_released / of.n_usual
     parts = [
         near,
         _item_traces(of, count, share),
-        pair_traces(*of.narrow.sets, pairs, of.usual_pairs, share),
+        kernels.membership.pair_traces(*of.narrow.sets, pairs, of.usual_pairs, share),
         *(_run_traces(run, there, len(of)) for run in of.runs),
     ]
     return np.concatenate(parts, axis=1)

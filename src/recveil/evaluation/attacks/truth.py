@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil import kernels
 from recveil.data import Codes, group
-from recveil.kernels.record_search import index, nearest
 from recveil.views.records import Records
 
 How = Literal["map", "sets", "closest"]
@@ -77,7 +77,9 @@ def equal_sets(train: Records, released: Records) -> Truth:
 
 def closest(train: Records, released: Records) -> Truth:
     """For each person the released record with the largest cosine."""
-    _, record = nearest(index(*released.sets, released.n_items), *train.sets)
+    _, record = kernels.record_search.nearest(
+        kernels.record_search.index(*released.sets, released.n_items), *train.sets
+    )
     starts = np.concatenate([[0], np.cumsum(record >= 0)]).astype(np.int64)
     return Truth(starts, record[record >= 0], np.ones(len(train)), "closest")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from recveil import kernels
 from recveil.data import Floats, Interactions
-from recveil.kernels.relevance import relevant_next
 from recveil.views.transitions import Transitions
 from recveil.views.walkable import walkable
 
@@ -21,5 +21,7 @@ def next_item_probability(moves: Transitions, data: Interactions, cut: float, mo
     known = np.clip(np.floor(cut * length + 1e-9), 1, np.maximum(length - 1, 1)).astype(np.int64)
     begins = starts[:-1][length > 1]
     over = walkable(moves)
-    found: Floats = relevant_next(over.graph, over.rank[rows.item], begins, begins + known[length > 1], most)
+    found: Floats = kernels.relevance.relevant_next(
+        over.graph, over.rank[rows.item], begins, begins + known[length > 1], most
+    )
     return found
