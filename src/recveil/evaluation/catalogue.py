@@ -27,7 +27,7 @@ Judges = Literal["rankers", "raters"]
 
 @dataclass(frozen=True)
 class MeasureEntry:
-    """A measure with its facts. at: its function, as "room.module:name"; it is loaded when it first runs.
+    """A measure with its facts.
 
     criterion, knows: what an attack speaks to, and what its attacker is assumed to know. weak: it misses leaks that
     others find. long: a first look leaves it out. seconds: of two cores for a thousand rows,
@@ -35,7 +35,7 @@ class MeasureEntry:
     its referees are given. brought: what an owner must bring first. splits: it looks at several of them together.
     """
 
-    at: str
+    run: Measure
     kind: Literal["attack", "use"]
     criterion: str = ""
     knows: str = ""
@@ -46,26 +46,23 @@ class MeasureEntry:
     brought: Literal["", "shadows", "second release", "attributes", "items"] = ""
     splits: bool = False
 
-    @property
-    def run(self) -> Measure:
-        return partial(_loaded, self.at)
-
     def attacker(self) -> dict[str, Any]:
         return {"criterion": self.criterion, "knows": self.knows, "weak": self.weak}
 
 
 def _loaded(at: str, subject: Trial, rng: np.random.Generator, **asked: Any) -> list[Measurement]:
+    """A measure that is loaded when it first runs, from "room.module:name"."""
     module, name = at.split(":")
     found: list[Measurement] = getattr(import_module(f"recveil.evaluation.{module}"), name)(subject, rng, **asked)
     return found
 
 
 def _attack(at: str, criterion: str, knows: str, **more: Any) -> MeasureEntry:
-    return MeasureEntry(at, "attack", criterion, knows, **more)
+    return MeasureEntry(partial(_loaded, at), "attack", criterion, knows, **more)
 
 
 def _use(at: str, **more: Any) -> MeasureEntry:
-    return MeasureEntry(at, "use", **more)
+    return MeasureEntry(partial(_loaded, at), "use", **more)
 
 
 _LISTS: dict[str, Judges] = {"referees": "rankers"}
