@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recveil.api.functions import assess, attack, compare, measure, read, release
     from recveil.api.judging import audit, choose, recommend, tune
     from recveil.api.ratings import predict
+    from recveil.api.series import OpenSeries, open_series
     from recveil.data import Interactions, concat
     from recveil.errors import RecveilError
     from recveil.evaluation.assess import Assessment
@@ -52,6 +53,7 @@ _ROOMS = {
     "api.functions": ("assess", "attack", "compare", "measure", "read", "release"),
     "api.judging": ("audit", "choose", "recommend", "tune"),
     "api.ratings": ("predict",),
+    "api.series": ("OpenSeries", "open_series"),
     "formats": ("deduplicate", "from_csr", "from_frame", "write"),
     "guarantee": ("Guarantee", "compose"),
     "measurement": ("Measurement", "Trial", "trial"),
@@ -73,6 +75,7 @@ __all__ = [
     "Masking",
     "Measurement",
     "Mechanism",
+    "OpenSeries",
     "RecveilError",
     "Release",
     "Report",
@@ -95,6 +98,7 @@ __all__ = [
     "load",
     "measure",
     "measure_release",
+    "open_series",
     "parse",
     "predict",
     "read",

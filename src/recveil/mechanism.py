@@ -76,6 +76,7 @@ class PublicInfo:
     untyped: frozenset[str] = frozenset()  # of ids read from text: those that are published settle their type
     features: PublicItems | None = None  # what a public file tells of these items; the catalogue is its own then
     sessions: bool = False  # whether streams are sessions, of which the unit of privacy has all
+    earlier: Any = None  # noisy tables that earlier releases of the same people published
 
 
 @dataclass(frozen=True)

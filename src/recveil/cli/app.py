@@ -1,6 +1,6 @@
 """The command-line application: its commands, its exit codes, and one clear line instead of a traceback.
 
-Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did not hold.
+Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did not hold, 4 nothing to do.
 """
 
 import os
@@ -31,6 +31,7 @@ from recveil.cli.recommend import recommend
 from recveil.cli.release import release
 from recveil.cli.reproduce import reproduce
 from recveil.cli.run import run
+from recveil.cli.series import series
 from recveil.cli.store import store
 from recveil.cli.tune import tune
 from recveil.cli.verify import verify
@@ -43,7 +44,7 @@ INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 GROUPS = {
     "Start": ("demo", "desk", "run"),
     "Look": ("inspect", "assess", "mechanisms"),
-    "Protect": ("release", "tune", "recommend", "predict"),
+    "Protect": ("release", "series", "tune", "recommend", "predict"),
     "Attack and judge": ("measure", "compare", "audit"),
     "Decide and publish": ("decide", "verify", "withdraw", "export", "keys", "ledger"),
     "The way back": ("judge",),
@@ -88,6 +89,7 @@ app.add_typer(advisor, name="advisor")
 app.add_typer(judge, name="judge")
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
+app.add_typer(series, name="series")
 app.add_typer(store, name="store")
 
 

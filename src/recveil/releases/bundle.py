@@ -108,7 +108,7 @@ def save_parts(
 
 def released_facts(manifest: dict[str, Any]) -> dict[str, Any]:
     """What the owner says in releasing: nothing that the manifest does not say."""
-    return {name: manifest[name] for name in ("spec", "guarantee", "seeded", "recveil")}
+    return {name: manifest[name] for name in ("spec", "guarantee", "seeded", "recveil", "series") if name in manifest}
 
 
 def digests_of(manifest: dict[str, Any]) -> dict[str, str]:
@@ -223,6 +223,7 @@ def _manifest(release: Release, licence: str | None) -> dict[str, Any]:
         "time": release.time,
         "schema": [{"name": name, "type": str(kind)} for name, kind in schema.items()],
         **({"schema_from": release.schema_from} if release.schema_from else {}),
+        **({"series": dict(release.series)} if release.series else {}),
         "notes": dict(release.notes),
         **({"licence": licence} if licence else {}),
         **({"tables": [_table(name, table) for name, table in release.tables.items()]} if release.tables else {}),

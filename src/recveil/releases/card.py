@@ -131,6 +131,12 @@ def _figures(manifest: dict[str, Any]) -> list[str]:
         lines.append(f"- taken to be public: {promise['given']}")
     if manifest.get("schema_from"):
         lines.append(f"- columns and types of the data: {_SCHEMA[manifest['schema_from']]}")
+    if facts := manifest.get("series"):
+        lines += [
+            f"- series {facts['name']}: window {facts['window']}, {facts['begin']} to {facts['end']}; the promise is "
+            f"for all {facts['windows']} windows of the period until {facts['period_end']} together",
+            f"- this window alone: epsilon = {facts['window_epsilon']:g}, delta = {facts['window_delta']:g}",
+        ]
     if promise["proof"]:
         lines.append(f"- proof: {promise['proof']} in recveil's documentation")
     return [*lines, ""]

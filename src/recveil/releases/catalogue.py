@@ -34,6 +34,7 @@ class Catalogue:
     users: pl.Series | None = None
     features: PublicItems | None = None  # what the file tells of its items
     is_public: bool = False
+    earlier: Any = None  # what earlier releases of the same people published: noisy tables, which are public by then
 
     def lists(self) -> tuple[str, ...]:
         """Which lists were given beside that of items."""

@@ -171,6 +171,8 @@ def _entry(path: Path, number: int, line: str) -> dict[str, Any]:
             fits = budget["epsilon"] > 0 and 0 <= budget["delta"] < 1 and isinstance(budget["unit"], str)
         elif "aside" in found:
             fits = 0 < found["aside"]["share"] < 1
+        elif "window" in found:
+            fits = isinstance(found["window"]["series"], str) and found["window"]["number"] >= 1
         elif "looked" in found:
             fits = isinstance(found["looked"], str) and isinstance(found["date"], str)
         else:

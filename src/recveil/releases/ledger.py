@@ -240,10 +240,19 @@ def registry(path: str | Path) -> dict[str, Any]:
         "about": facts.get("about"),
         "releases": [{key: e.get(key) for key in keys} for e in entries if "status" in e],
         "looks": [{key: e.get(key) for key in ("date", "looked", "candidates", "data")} for e in looks],
+        "series": _continual(entries),
         "budgets": [e["budget"] | {"date": e["date"]} for e in entries if "budget" in e],
         "totals": [asdict(total) for total in totals(entries)],
         "promise_nothing": unpromised(entries),
     }
+
+
+def _continual(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The periods of series: their promise is for all windows, however many of these have left."""
+    windows = [(e["window"]["series"], e["window"]["period"]) for e in entries if "window" in e]
+    keys = ("series", "period", "participations", "epsilon", "delta", "unit")
+    return [{"release_model": "continual", **{key: e[key] for key in keys},
+             "windows_left": windows.count((e["series"], e["period"]))} for e in entries if "series" in e]  # fmt: skip
 
 
 def totals(entries: list[dict[str, Any]]) -> list[Total]:

@@ -59,6 +59,7 @@ class Release:
     schema_from: str = ""  # whence it was known what the columns of the data are
     titles: pl.DataFrame | None = field(default=None, repr=False)  # public names of items, declared publishable
     chosen_on_data: str = NOT_ON_RECORD
+    series: Mapping[str, Any] | None = None  # of which series it is a window, where it is one
 
     def frame(self) -> pl.DataFrame:
         """The released rows."""
@@ -113,7 +114,7 @@ def release(
     public = PublicInfo(
         data.kind, data.unit, data.items, None if data.tags is None else data.tags.drop_nulls(),
         given.items is not None, given.lists(), data.users if knows_users else None, data.untyped,
-        given.facts(data.items) if mechanism.reads_features else None, data.session is not None,
+        given.facts(data.items) if mechanism.reads_features else None, data.session is not None, given.earlier,
     )  # fmt: skip
     if isinstance(mechanism, Synthesis):
         statistics = publish(data.canonical(), mechanism, public, chance, tick, enter=enter)

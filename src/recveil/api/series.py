@@ -1,0 +1,72 @@
+"""series: windows of a growing log under one budget, to be released as they end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from recveil.releases.inputs import as_input
+from recveil.releases.signing import load_key
+from recveil.series import folder
+from recveil.series.erasing import forget
+from recveil.series.opening import SeriesRequest, next_period, run_new_series
+from recveil.series.releasing import Left, WindowsRequest, run_windows
+from recveil.series.showing import shown
+from recveil.series.verifying import SeriesVerified, verify_series
+
+
+@dataclass(frozen=True)
+class OpenSeries:
+    """An open series: `release`, `show`, `verify`, `forget` and `next` as the commands of these names."""
+
+    path: Path
+
+    def release(self, data: Any, *, until: date | None = None, key: Any = None, **how: Any) -> list[Left]:
+        """Every window that has ended and has not left; none where there is nothing to do. how: columns, schema."""
+        rows = as_input(data, **how)
+        return run_windows(
+            WindowsRequest(folder.open_series(self.path), rows, until, None, load_key(key) if key else None)
+        )
+
+    def show(self) -> dict[str, Any]:
+        """The windows of the period, what is spent and what each kept, and when the next one ends."""
+        return shown(folder.open_series(self.path))
+
+    def frame(self) -> pl.DataFrame:
+        """The windows of the period as a table."""
+        return pl.DataFrame(self.show()["windows"])
+
+    def verify(self) -> SeriesVerified:
+        return verify_series(self.path)
+
+    def forget(self, *users: object) -> None:
+        """Erase people who left from the private state."""
+        forget(folder.open_series(self.path), users)
+
+    def next(self, **changed: Any) -> OpenSeries:
+        """Open the next period, with another epsilon, delta or participations if they are given."""
+        return OpenSeries(next_period(self.path, **changed).path)
+
+
+def open_series(path: Any, mechanism: str | None = None, **settled: Any) -> OpenSeries:
+    """A series of releases of a growing log under one budget.
+
+    path: its folder. mechanism: for a new one, a spec without epsilon and delta, such as "dp-streams".
+    settled: of a new one: ledger, epsilon, delta, participations, period="year", window="week", start (a date), items,
+        catalogue_is_public=True, unit, late, time_in, seed.
+
+    >>> import datetime, pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> made = recveil.open_series(place / "shop.series", "dp-streams", ledger=place / "people.jsonl", epsilon=4,
+    ...                            delta=1e-6, participations=26, start=datetime.date(2026, 1, 5))
+    >>> made.show()["windows"][51]["end"]
+    '2027-01-04'
+    """
+    if mechanism is not None:
+        settled = {name: str(v) if isinstance(v, Path) else v for name, v in settled.items()}
+        run_new_series(SeriesRequest(str(path), mechanism, **settled))
+    return OpenSeries(folder.open_series(path).path)

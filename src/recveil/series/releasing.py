@@ -1,0 +1,231 @@
+"""The windows of a series that have ended, one after the other: who counts is on the disk before any noise is drawn,
+and that a window leaves is in the ledger before it does. Whatever stops it, the next run goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recveil.data import NO_TIME, Interactions
+from recveil.errors import RecveilError
+from recveil.formats import deduplicate
+from recveil.guarantee import Guarantee
+from recveil.mechanism import Synthesis
+from recveil.mechanisms.spec import text
+from recveil.randomness import Source
+from recveil.releases import aside
+from recveil.releases import ledger as ledgers
+from recveil.releases.bundle import save
+from recveil.releases.inputs import Input
+from recveil.releases.progress import SILENT, WARNING, Progress
+from recveil.releases.published import save_statistics, told
+from recveil.releases.release import Release, release
+from recveil.series.folder import TICKS, Series
+from recveil.series.periods import Window
+from recveil.series.promise import check, of_period, of_window
+from recveil.series.state import State, load_state
+
+NOTHING = "nothing"  # the note of a window in which nothing stood out of the noise
+_BACK = 60.0  # seconds by which clocks of two machines may differ
+
+
+@dataclass(frozen=True)
+class Left:
+    """A window that left: its bundle and what that says of itself."""
+
+    window: Window
+    bundle: str
+    manifest: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WindowsRequest:
+    """The windows of `series` that have ended, out of the log `data`, which is complete `until` that day (else: now).
+
+    `licence` and `key` as in a release.
+    """
+
+    series: Series
+    data: Input
+    until: date | None = None
+    licence: str | None = None
+    key: Any = None
+
+
+def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datetime | None = None) -> list[Left]:
+    """All windows that are due, each with its bundle; none where there is nothing to do."""
+    series, now = request.series, now or datetime.now(UTC)
+    if request.until is not None:
+        now = min(now, datetime(request.until.year, request.until.month, request.until.day, tzinfo=UTC))
+    with series.locked():
+        series.recover()
+        due = series.due(now)
+        state = load_state(series.path, series.period.number)
+        _check_state(series, state, now if request.until is None else None)
+        if not due:
+            return []
+        mechanism = series.mechanism
+        rows = replace(request.data, broken="drop").all_rows(progress)
+        mechanism.check_fit(rows)
+        state = replace(state, schema=_checked_schema(series, state, rows), clock=max(state.clock, now.timestamp()))
+        rows, _ = aside.left_in(series.ledger, rows)
+        _warn(series, due, rows, progress)
+        answer = ledgers.chosen_on_data(series.ledger)
+        done = []
+        tick = progress.counter("windows", len(due))
+        for window in due:
+            inside, state = state.part(rows.users, window, series.period)
+            mine = _cut(series, rows, window).among(inside)
+            state = replace(state, through=window.number)
+            state.save(series.path)
+            made = _made(series, deduplicate(mine, request.data.duplicates), mechanism, window)  # type: ignore[arg-type]
+            done.append(_left(request, told(made, answer), window))
+            tick(1)
+        return done
+
+
+def _check_state(series: Series, state: State, now: datetime | None) -> None:
+    last = max((n for n in series.left() if n >= series.period.first), default=0)
+    if state.through < last:
+        raise RecveilError(
+            f"the state of {series.path} knows of window {state.through}, and window {last} has left: an older copy "
+            "was put in its place, and who counted since then is lost; nothing more is released in this period, and "
+            "recveil series next opens the next one once it is over"
+        )
+    if now is not None and now.timestamp() < state.clock - _BACK:
+        before = datetime.fromtimestamp(state.clock, UTC).isoformat(timespec="minutes")
+        raise RecveilError(f"the clock went back: it says {now.isoformat(timespec='minutes')}, and it was {before}")
+
+
+def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[tuple[str, str], ...]:
+    """The columns and types of a log, which stay what they were; no row is looked at."""
+    if rows.time is None:
+        raise RecveilError("the windows of a series are stretches of time, and the data have no time column")
+    if rows.unit != series.facts.unit:
+        raise RecveilError(
+            f"the series promises something about every {series.facts.unit}, and the data are of {rows.unit}s; "
+            f"make one with --unit {rows.unit}"
+        )
+    there = {"item": str(rows.items.dtype), "kind": rows.kind, "user": str(rows.users.dtype)}
+    there |= {"sessions": "yes" if rows.session is not None else "no"}
+    found = tuple(sorted(there.items()))
+    if state.schema and found != state.schema:
+        other = next((a[0], a[1], b[1]) for a, b in zip(state.schema, found, strict=True) if a != b)
+        raise RecveilError(
+            f"another schema than before: {other[0]} was {other[1]}, and is {other[2]}; nothing was done"
+        )
+    return found
+
+
+def _cut(series: Series, rows: Interactions, window: Window) -> Interactions:
+    """The rows of a window; where late events count, all rows before it too: the log then holds what is new."""
+    begin, end = (second * TICKS[series.facts.time_in] for second in window.seconds)
+    time = rows.time
+    assert time is not None
+    known = ~np.isnan(time) if time.dtype.kind == "f" else time != NO_TIME
+    late = series.facts.late == "open"
+    return rows.take(known & (time < end) & ((time >= begin) | late))
+
+
+def _warn(series: Series, due: list[Window], rows: Interactions, progress: Progress) -> None:
+    """What the owner should know of the log, on the owner's own screen."""
+    assert rows.time is not None
+    ticks = TICKS[series.facts.time_in]
+    known = rows.time[~np.isnan(rows.time)] if rows.time.dtype.kind == "f" else rows.time[rows.time != NO_TIME]
+    if len(known) < len(rows):
+        progress.note(f"{WARNING}{len(rows) - len(known):,} rows have no time, and are in no window")
+    ahead = int(np.count_nonzero(known >= due[-1].seconds[1] * ticks))
+    if ahead:
+        progress.note(f"{WARNING}{ahead:,} rows are of windows that have not ended; they wait for theirs")
+    for window in due:
+        begin, end = window.seconds
+        days = np.unique((known[(known >= begin * ticks) & (known < end * ticks)] // ticks - begin) // 86400)
+        missing = (end - begin) // 86400 - len(days)
+        if missing:
+            progress.note(
+                f"{WARNING}{missing} days of window {window.number} have no row; a window leaves once: where the log "
+                "is not complete, name the day until which it is with --until"
+            )
+
+
+def _made(series: Series, rows: Interactions, mechanism: Synthesis, window: Window) -> Release:
+    """The release of a window, whatever it holds: that nothing stood out of the noise is an answer, and no refusal."""
+    given, period = series.catalogue, series.period
+    public = replace(series.public, kind=rows.kind, sessions=rows.session is not None and mechanism.reads_sessions)
+    declared = mechanism.with_declared(rows)
+    assert isinstance(declared, Synthesis)
+    mine = of_window(declared, public, period)
+    promises: list[Guarantee] = []
+
+    def enter(_: Any, promise: Guarantee) -> None:
+        check(replace(promise, status="proved"), period)
+        promises.append(promise)
+
+    seed = None if series.facts.seed is None else _seed(series, window)
+    try:
+        made = release(rows, mine, seed=seed, catalogue=given, enter=enter)
+    except RecveilError:
+        if not promises:
+            raise
+        made = _empty(rows, mine, promises[0], seed is not None)
+    promise = of_period(promises[0], period)
+    promise = promise.as_experiment() if seed is not None else promise
+    return replace(made, guarantee=promise.weighed(), series=_described(series, window, promises[0], mine))
+
+
+def _seed(series: Series, window: Window) -> int:
+    """An experiment's seed for one window."""
+    return int(
+        Source(bytes(32), True).derive("window", series.facts.seed or 0, window.number).words(1)[0] >> np.uint64(2)
+    )
+
+
+def _empty(rows: Interactions, mechanism: Synthesis, promise: Guarantee, seeded: bool) -> Release:
+    none, nobody = np.zeros(0, dtype=np.int32), pl.Series([], dtype=pl.Int64)
+    alone = rows.unit == "session" or rows.session is not None
+    ids = pl.Series([], dtype=rows.items.dtype)
+    empty = Interactions(none, none, nobody, ids, unit="session" if alone else "user")
+    notes = {NOTHING: "nothing stood out of the noise in this window; it is released all the same, without rows"}
+    return Release(empty, mechanism, promise, "drop", seeded, notes)
+
+
+def _described(series: Series, window: Window, promise: Guarantee, mechanism: Synthesis) -> dict[str, Any]:
+    """What a manifest says of the series."""
+    period = series.period
+    return {
+        "name": series.facts.name,
+        "window": window.number,
+        "begin": window.begin.isoformat(),
+        "end": window.end.isoformat(),
+        "period": period.number,
+        "period_begin": period.begin.isoformat(),
+        "period_end": period.end.isoformat(),
+        "first": period.first,
+        "windows": period.windows,
+        "participations": period.participations,
+        "spec": text(mechanism),
+        "window_epsilon": promise.epsilon,
+        "window_delta": promise.delta,
+        "window_rho": promise.rho,
+        "window_rho_fails": promise.rho_fails,
+    }
+
+
+def _left(request: WindowsRequest, made: Release, window: Window) -> Left:
+    """Staged, entered, put in its place: what the ledger names is whole, and nothing leaves that it does not name."""
+    series = request.series
+    if made.published is not None:
+        save_statistics(made.published, series.statistics(window.number))
+    made = replace(made, schema_from=request.data.schema_from)
+    manifest = save(made, series.staged, licence=request.licence, sign=request.key)
+    described = manifest["series"]
+    line = {"series": series.facts.name, "number": window.number}
+    line |= {name: described[name] for name in ("period", "begin", "end")}
+    series.enter(line | {"epsilon": described["window_epsilon"], "rho": described["window_rho"]})
+    series.put_out(window)
+    return Left(window, str(series.bundle(window)), manifest)
