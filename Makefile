@@ -46,7 +46,7 @@ test-extras: .venv/bin/uv
 	$(BIN)/uv venv --quiet --allow-existing .venv-extras
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
 	.venv-extras/bin/pytest -m extras tests/cli/test_extras.py tests/cli/test_packaging.py tests/evaluation/test_neural.py \
-		tests/court/test_court_network.py \
+		tests/court/test_court_network.py tests/governance/test_keys.py \
 		tests/desk/test_desk_firefox.py
 
 # Reproductions and oracles that take minutes.

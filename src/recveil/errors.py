@@ -29,6 +29,7 @@ EXTRAS = {
     "sign": ("cryptography", "securesystemslib"),
     "spark": ("pyspark",),
     "tags": ("tomotopy",),
+    "token": ("pkcs11",),
 }
 
 

@@ -83,7 +83,7 @@ class Guarantee:
         """The same promise; where it means little, its first sentence says so. `people`: as the release states them."""
         reasons = [self.weakness] if self.weakness else []
         if self.epsilon is not None and self.epsilon > MOST_EPSILON:
-            reasons.append(f"epsilon {self.epsilon:.3g} lets an attacker's odds grow {_factor(self.epsilon)} times")
+            reasons.append(f"epsilon {self.epsilon:.3g} lets an attacker's odds grow {factor(self.epsilon)} times")
         if people and self.delta * people >= 1:
             reasons.append(f"delta {self.delta:g} would let it fail for one of {people:,} people and more")
         if not reasons or self.status == "refuted":
@@ -158,13 +158,13 @@ def proved(
 
 def strength(epsilon: float, delta: float | None = None) -> str:
     """An epsilon and what it bounds, in words: "epsilon 4: an attacker's odds grow at most 55 times"."""
-    says = f"an attacker's odds grow at most {_factor(epsilon)} times"
+    says = f"an attacker's odds grow at most {factor(epsilon)} times"
     if not delta:
         return f"epsilon {epsilon:g}: {says}"
     return f"epsilon {epsilon:g}, delta {delta:g}: but for delta, {says}"
 
 
-def _factor(epsilon: float) -> str:
+def factor(epsilon: float) -> str:
     """exp(epsilon), rounded up."""
     if epsilon > 30:
         return f"10^{math.ceil(epsilon / math.log(10))}"

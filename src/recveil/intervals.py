@@ -49,6 +49,14 @@ def clopper_pearson(successes: int, n: int, confidence: float = CONFIDENCE) -> I
     return low, high
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """One share less another that was measured on other people, by Newcombe's square-and-add of their intervals."""
+    value = one[0] - other[0]
+    low = value - float(np.hypot(one[0] - one[1], other[2] - other[0]))
+    high = value + float(np.hypot(one[2] - one[0], other[0] - other[1]))
+    return value, low, high
+
+
 def share(values: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of values in [0, 1], one per person, with its Wilson interval."""
     data = _column(values)

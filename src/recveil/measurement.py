@@ -22,6 +22,7 @@ class Measurement:
 
     control: the same number for people who are not in the data. chance: the same for one who saw nothing. `note` says
     in words what a reader must know to read the number right. `measure`: the key of what made it in the catalogue.
+    control_n: how many people the control is about, where it counts the same as the value and may be taken off it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Measurement:
     mechanism: str | None = None
     note: str = ""
     measure: str = ""
+    control_n: int | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.value) and self.low <= self.high):
@@ -53,13 +55,17 @@ class Measurement:
             "chance": self.chance,
             "n": self.n,
             "note": self.note,
-        }
+        } | ({"control_n": self.control_n} if self.control_n else {})
 
 
 def frame_of(measurements: Sequence[Measurement]) -> pl.DataFrame:
     """A row for each measurement; its parameters as one text, such as known=4 items=random."""
     rows = [
-        {**m.record(), "params": " ".join(f"{name}={value}" for name, value in m.params.items())} for m in measurements
+        {
+            **replace(m, control_n=None).record(),
+            "params": " ".join(f"{name}={value}" for name, value in m.params.items()),
+        }
+        for m in measurements
     ]
     number = dict.fromkeys(("value", "low", "high", "control", "chance"), pl.Float64)
     schema = {

@@ -30,7 +30,7 @@ FEW = {"only": ["linkage"], "known": [2], "seed": 1}
 
 def signing(folder: Path) -> Path:
     """A key, and a bundle to withdraw."""
-    from recveil.releases.signing import new_key
+    from recveil.releases.keys import new_key
 
     if not (folder / "any.key").exists():
         new_key(folder / "any.key")

@@ -16,8 +16,8 @@ from recveil.mechanisms import Pseudonymise
 from recveil.mechanisms.spec import parse
 from recveil.releases.bundle import save
 from recveil.releases.catalogue import Catalogue
+from recveil.releases.keys import load_key, new_key
 from recveil.releases.release import release
-from recveil.releases.signing import load_key, new_key
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("default")]
 

@@ -353,7 +353,7 @@ def test_a_board_says_ties_as_ties_and_nothing_but_answers(tmp_path: Path) -> No
 
 
 def test_a_board_is_signed_and_a_changed_one_is_noticed(tmp_path: Path) -> None:
-    from recveil.releases.signing import load_key, new_key
+    from recveil.releases.keys import load_key, new_key
 
     made = court(tmp_path, seed=None)
     score(made, [enter(made, saved(tmp_path, random_weights()))])

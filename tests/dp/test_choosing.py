@@ -26,13 +26,14 @@ from recveil.errors import RecveilError
 from recveil.evaluation import choose
 from recveil.evaluation.attacks.epsilon import judge
 from recveil.evaluation.choose import WHOLE, halves, score
+from recveil.governance.context import Context
 from recveil.governance.recipients import read_recipient
-from recveil.governance.sheet import Context, sheet
+from recveil.governance.sheet import sheet
 from recveil.guarantee import CHOSEN_ON_DATA
 from recveil.randomness import seeded
 from recveil.releases import hash_chain, ledger
+from recveil.releases.keys import new_key
 from recveil.releases.progress import SILENT
-from recveil.releases.signing import new_key
 from recveil.splits import Split
 
 Run = Callable[..., Any]

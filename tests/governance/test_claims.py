@@ -24,9 +24,10 @@ from recveil.governance.trust import read_trust
 from recveil.mechanisms import Pseudonymise
 from recveil.releases import claims
 from recveil.releases.bundle import save, verified_digests
+from recveil.releases.keys import load_key, new_key
 from recveil.releases.places import Folder
 from recveil.releases.release import release
-from recveil.releases.signing import Signer, load_key, new_key, seal
+from recveil.releases.signing import Signer, seal
 
 Run = Callable[..., Any]
 

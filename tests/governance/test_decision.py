@@ -14,9 +14,11 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.evaluation.catalogue import ATTACKS, CRITERIA, MEASURES
 from recveil.governance import evidence
+from recveil.governance.context import Context, from_record, read_context
 from recveil.governance.recipients import built_in, read_recipient
-from recveil.governance.sheet import Context, sheet
+from recveil.governance.sheet import sheet
 from recveil.report.decision import odds, page
+from recveil.web.messages import teller
 
 Run = Callable[..., Any]
 PROVED = {
@@ -93,7 +95,7 @@ def test_what_was_not_run_is_said_with_its_reason() -> None:
 
 
 def test_gains_are_counted_above_the_control() -> None:
-    rebuilt = number("reconstruction", 0.9, 0.89, 0.91, values="clicks") | {"control": 0.85}
+    rebuilt = number("reconstruction", 0.9, 0.89, 0.91, values="clicks") | {"control": 0.85, "control_n": 10_000}
     (finding,) = evidence.findings([rebuilt], read_recipient("public"))
     assert finding.verdict == evidence.BELOW
     (finding,) = evidence.findings([rebuilt | {"control": 0.1}], read_recipient("public"))
@@ -173,11 +175,11 @@ def test_own_recipients_by_file(tmp_path: Path) -> None:
 def released(recveil: Run, tmp_path: Path) -> Path:
     rows = [f"person{u},{(u * 7 + i * i) % 30}" for u in range(60) for i in range(4 + u % 5)]
     (tmp_path / "clicks.csv").write_text("user,item\n" + "\n".join(rows) + "\n")
-    for key in ("owner.key", "dpo.key"):
+    for key in ("owner.key", "dpo/dpo.key"):
         recveil("keys", "new", key)
     options = ("--sign", "owner.key", "--ledger", "ledger.jsonl", "--keep-map", "map.csv")
     recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "out", *options)
-    prints = [recveil("keys", "show", key).stdout.strip() for key in ("owner.key", "dpo.key")]
+    prints = [recveil("keys", "show", key).stdout.strip() for key in ("owner.key", "dpo/dpo.key")]
     (tmp_path / "trust").write_text(f"{prints[0]} owner Shop\n{prints[1]} officer Jane Roe\n")
     return tmp_path / "out"
 
@@ -188,7 +190,7 @@ def test_measured_decided_verified(recveil: Run, tmp_path: Path) -> None:
     done = recveil(*measure, "--sign", "owner.key")
     assert "stays with the owner" in done.stderr
     recveil(*measure, "--sign", "owner.key")  # again: what was signed before stays
-    decide = ("decide", "out", "--as", "Jane Roe, DPO", "--key", "dpo.key", "--ledger", "ledger.jsonl")
+    decide = ("decide", "out", "--as", "Jane Roe, DPO", "--key", "dpo/dpo.key", "--ledger", "ledger.jsonl")
     recveil("decide", "out", "--ledger", "ledger.jsonl")
     signed = ("--approve", "--reason", "A contract binds them", "--until", "2999-01-01")
     done = recveil(*decide, *signed, "--condition", "For the challenge only")
@@ -196,7 +198,7 @@ def test_measured_decided_verified(recveil: Run, tmp_path: Path) -> None:
     found = recveil("verify", "out", "--trust", "trust", json_answer=True)
     assert [c["kind"] for c in found["claims"]] == ["released", "approved"]
     aside = tmp_path / "out.owner"
-    names = {"decision.html", "decision.json", "measurements.json"}
+    names = {"decision.html", "decision.de.html", "decision.json", "measurements.json"}
     assert {p.name for p in aside.iterdir()} == {"claims.jsonl", "decisions", *names}
     kept = aside / "decisions" / "0001"
     assert {p.name for p in kept.iterdir()} == {"salts.json", *names}
@@ -222,7 +224,7 @@ def test_what_is_published_holds_no_figure_of_the_sheet(recveil: Run, released: 
     recveil("measure", "clicks.csv", "out", "--map", "map.csv", "--only", "linkage", "--sign", "owner.key", "--seed", 1)
     assert {p.name: p.read_bytes() for p in released.iterdir()} == before
     recveil("decide", "out")
-    recveil("decide", "out", "--as", "Jane Roe, DPO", "--key", "dpo.key", "--refuse")
+    recveil("decide", "out", "--as", "Jane Roe, DPO", "--key", "dpo/dpo.key", "--refuse")
     after = {p.name: p.read_bytes() for p in released.iterdir()}
     assert {name for name in after if after[name] != before[name]} == {"claims.jsonl"}
     claim = recveil("verify", "out", json_answer=True, code=3)["claims"][-1]
@@ -250,10 +252,10 @@ def test_a_draft_needs_no_key(recveil: Run, tmp_path: Path) -> None:
     [
         (("--approve",), "a decision has a name and a key"),
         (("--approve", "--refuse"), "exclude each other"),
-        (("--approve", "--as", "Jane", "--key", "dpo.key"), "a name and a role"),
-        (("--as", "Jane, DPO", "--key", "dpo.key"), "say --approve or --refuse"),
-        (("--approve", "--as", "Jane, DPO", "--key", "dpo.key", "--until", "2020-01-01"), "has passed already"),
-        (("--approve", "--as", "Jane, DPO", "--key", "dpo.key", "--until", "soon"), "is a day"),
+        (("--approve", "--as", "Jane", "--key", "dpo/dpo.key"), "a name and a role"),
+        (("--as", "Jane, DPO", "--key", "dpo/dpo.key"), "say --approve or --refuse"),
+        (("--approve", "--as", "Jane, DPO", "--key", "dpo/dpo.key", "--until", "2020-01-01"), "has passed already"),
+        (("--approve", "--as", "Jane, DPO", "--key", "dpo/dpo.key", "--until", "soon"), "is a day"),
         (("--ledger", "none.jsonl"), "no such ledger"),
         (("--recipient", "mars"), "neither public"),
     ],
@@ -265,8 +267,88 @@ def test_bad_requests_sign_nothing(recveil: Run, released: Path, options: tuple[
 
 
 def test_nothing_is_signed_on_top_of_broken_claims_or_an_experiment(recveil: Run, released: Path) -> None:
-    signing = ("--as", "Jane, DPO", "--key", "dpo.key", "--approve")
+    signing = ("--as", "Jane, DPO", "--key", "dpo/dpo.key", "--approve")
     recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "seeded", "--seed", 1)
     assert "an experiment cannot be approved" in recveil("decide", "seeded", *signing, code=1).stderr
     (released / "claims.jsonl").write_text("nonsense\n")
     assert "do not hold" in recveil("decide", "out", *signing, code=1).stderr
+
+
+# --- gain, knowledge, use, words ----------------------------------------------------------------------------------
+
+
+def test_what_strangers_reach_does_not_count_as_found() -> None:
+    """5 of 100 found, and 5.4 of strangers in the same way: nobody is found beyond chance. The difference has width."""
+    found = number("linkage", 0.12, 0.09, 0.15, known=8, attacker="strongest", ratings=True) | {"control": 0.13}
+    (finding,) = evidence.findings([found | {"control_n": 400, "n": 400}], read_recipient("public"))
+    assert finding.gain is not None and finding.gain[0] == pytest.approx(-0.01)
+    assert (finding.verdict, "nobody is found" in finding.sentence) == (evidence.BELOW, True)
+    (finding,) = evidence.findings([found | {"control_n": 10, "n": 400}], read_recipient("public"))
+    assert finding.verdict == evidence.BETWEEN  # ten strangers tell little
+    # Where of strangers claims are counted, and of people only those that are right, nothing is taken off.
+    (finding,) = evidence.findings([found], read_recipient("public"))
+    assert (finding.gain, finding.verdict) == (None, evidence.BETWEEN)
+
+
+def test_an_attacker_who_knows_less_than_the_recipient_is_not_enough() -> None:
+    found = measured()
+    found["measurements"] = [m for m in found["measurements"] if m["params"].get("known") != 16]
+    assert outcome(MANIFEST, found)[0] == "for"
+    made = sheet(MANIFEST, found, Context(read_recipient("team")))
+    assert made["verdict"]["outcome"] == "open"
+    assert "knew 8 items, and this recipient is taken to know 16" in made["attacks"]["weaker"]
+    assert [evidence.known_levels(read_recipient(to)) for to in ("public", "contractor", "team")] == [
+        (2, 4, 8), (2, 4), (2, 4, 8, 16)
+    ]  # fmt: skip
+
+
+def test_use_is_the_other_half_of_a_decision() -> None:
+    """Asked 70%, kept 50% [40, 60]: what is of no use is not worth what it risks."""
+
+    def of(**wish: float) -> tuple[str, str]:
+        made = sheet(MANIFEST, measured(), Context(read_recipient("public"), wish=wish))
+        return made["verdict"]["outcome"], made["verdict"]["sentences"][-1]
+
+    assert of(lift=0.7)[0] == "against" and "falls short" in of(lift=0.7)[1]
+    assert of(lift=0.5)[0] == "open" and "spans the 50%" in of(lift=0.5)[1]
+    assert of(lift=0.4)[0] == "for"
+    assert of(skill=0.4)[0] == "open" and "was not measured" in of(skill=0.4)[1]
+
+
+def test_a_changed_limit_has_a_reason_and_counts(tmp_path: Path) -> None:
+    words = tmp_path / "context.toml"
+    words.write_text(
+        'controller = "Shop"\nreview = 2099-01-01\n[wish]\nlift = 0.3\n'
+        '[limits.most_found]\nvalue = 0.02\nreason = "Health."\n'
+    )
+    context = Context(read_recipient("public"), **read_context(words))
+    made = sheet(MANIFEST, measured(), context)
+    assert made["verdict"]["outcome"] == "open"  # 2% [1, 3] against 2%
+    assert any("from 0.09 to 0.02, because: Health." in line for line in made["verdict"]["rule"])
+    assert made["context"]["review"] == "2099-01-01" and made["context"]["controller"] == "Shop"
+    assert from_record(json.loads(json.dumps(context.record()))) == context
+    for text, why in (
+        ("colour = 1", "colour"),
+        ("controller = 1", "are texts"),
+        ("review = 'soon'", "is a day"),
+        ("[wish]\nlift = 3", "a share"),
+        ("[wish]\nfun = 0.3", "fun"),
+        ("[limits]\nmost_found = 0.1", "a value and a reason"),
+        ("[limits.most_found]\nvalue = 0.1\nreason = ' '", "a value and a reason"),
+        ("[limits.known_items]\nvalue = 1\nreason = 'x'", "known_items"),
+        ("x", "cannot be read"),
+    ):
+        words.write_text(text)
+        with pytest.raises(RecveilError, match=why):
+            read_context(words)
+
+
+def test_the_german_sheet_says_the_same_under_the_same_name() -> None:
+    context = Context(read_recipient("public"), wish={"lift": 0.7})
+    german = sheet(MANIFEST, measured(), context, teller("sheet", "de"))
+    english = sheet(MANIFEST, measured(), context)
+    figures = [[{k: f[k] for k in ("attack", "value", "verdict", "gain")} for f in s["attacks"]["findings"]]
+               for s in (german, english)]  # fmt: skip
+    assert figures[0] == figures[1] and german["verdict"]["outcome"] == english["verdict"]["outcome"]
+    text = page(german | {"decision": None}, "de")
+    assert 'lang="de"' in text and "Spricht gegen die Freigabe" in text and "Speaks" not in text

@@ -1,4 +1,4 @@
-"""The decision sheet in a real browser and on paper: readable for everybody, two or three pages, nothing cut."""
+"""The decision sheet in a real browser and on paper: for everybody, one page to sign and an annex, nothing cut."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import pytest
 from browser import CONTRAST
 from test_decision import MANIFEST, NOTHING, measured, number
 
+from recveil.governance.context import Context, Declared
 from recveil.governance.recipients import read_recipient
-from recveil.governance.sheet import Context, sheet
+from recveil.governance.sheet import sheet
 from recveil.report.decision import page
+from recveil.web.messages import teller
 
 AXE = Path(sys.prefix) / "axe" / "axe.min.js"
 
 
-def full() -> dict[str, Any]:
+def full(language: str = "en") -> dict[str, Any]:
     """A sheet with every kind of attack, a long purpose and a decision."""
     found = measured()
     found["measurements"] += [
@@ -30,23 +32,28 @@ def full() -> dict[str, Any]:
         number("agreement", 0.7, 0.5, 0.9, by="ndcg@10"),
     ]
     context = Context(
-        read_recipient("public"), purpose="A challenge. " * 12, conditions=("No joining with other data",)
+        read_recipient("public"),
+        purpose="A challenge. " * 12,
+        conditions=("No joining with other data",),
+        wish={"lift": 0.7, "agreement": 0.8},
+        declared=Declared(controller="Example Shop", legal_basis="Art. 6"),
     )
     decision = {"kind": "approved", "by": "Jane Roe", "role": "DPO", "until": "2999-01-01", "conditions": ["None"]}
-    return sheet(MANIFEST, found, context) | {"decision": decision}
+    return sheet(MANIFEST, found, context, teller("sheet", language)) | {"decision": decision}
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("sheet")
     bare = sheet(MANIFEST | {"guarantee": NOTHING}, None, Context(read_recipient("team"))) | {"decision": None}
-    made = {"full": full(), "bare": bare}
+    made = {"full": full(), "bare": bare, "deutsch": full("de")}
     for name, document in made.items():
-        (folder / f"{name}.html").write_text(page(document), encoding="utf-8")
+        language = "de" if name == "deutsch" else "en"
+        (folder / f"{name}.html").write_text(page(document, language), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
 
 
-@pytest.mark.parametrize("name", ["full", "bare"])
+@pytest.mark.parametrize("name", ["full", "bare", "deutsch"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_everybody_can_read_it(browser: Any, files: dict[str, Path], name: str, scheme: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
@@ -66,17 +73,22 @@ def test_everybody_can_read_it(browser: Any, files: dict[str, Path], name: str, 
     assert found == []
 
 
-@pytest.mark.parametrize("name", ["full", "bare"])
-def test_it_prints_on_two_or_three_pages(browser: Any, files: dict[str, Path], name: str) -> None:
+@pytest.mark.parametrize("name", ["full", "bare", "deutsch"])
+def test_one_page_to_sign_and_an_annex(browser: Any, files: dict[str, Path], name: str) -> None:
     context = browser.new_context()
     seen = context.new_page()
     seen.goto(files[name].as_uri())
     printed = seen.pdf(prefer_css_page_size=True)
+    seen.add_style_tag(content=".annex { display: none; }")
+    alone = seen.pdf(prefer_css_page_size=True)
+    seen.add_style_tag(content=".annex { display: block !important; }")
     seen.emulate_media(media="print")
     seen.set_viewport_size({"width": 690, "height": 1000})  # A4 between its margins
     wide = seen.evaluate(
         "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 691).length"
     )
     context.close()
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) in (2, 3)
+    pages = [len(re.findall(rb"/Type\s*/Page\b", made)) for made in (alone, printed)]
+    assert pages[0] == 1, "what is signed does not fit on one page"
+    assert pages[1] in (2, 3, 4)
     assert wide == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import recveil as recveil_
 from recveil.desk.project import views
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import open_project
@@ -20,23 +22,24 @@ from recveil.desk.project.stages import perform
 from recveil.errors import RecveilError
 from recveil.evaluation.assess import AssessRequest, run_assess
 from recveil.governance import owner
+from recveil.governance.context import Context
 from recveil.governance.decision import Decider, decide, withdraw
 from recveil.governance.recipients import read_recipient
-from recveil.governance.sheet import Context
 from recveil.governance.standing import standing
 from recveil.governance.trust import read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases import claims
 from recveil.releases.bundle import verified_digests
 from recveil.releases.inputs import Input
+from recveil.releases.keys import load_key, new_key
 from recveil.releases.places import Folder
 from recveil.releases.progress import SILENT
-from recveil.releases.signing import Signer, load_key, new_key
+from recveil.releases.signing import Signer
 
 Run = Callable[..., Any]
 PUBLIC = Context(read_recipient("public"))
 TEAM = Context(read_recipient("team"))
-JANE = ("--as", "Jane Roe, DPO", "--key", "dpo.key")
+JANE = ("--as", "Jane Roe, DPO", "--key", "dpo/dpo.key")
 WHY = "A contract binds them."
 
 
@@ -45,10 +48,10 @@ def bundle(recveil: Run, tmp_path: Path) -> Path:
     rows = [f"person{u},{(u * 7 + i * i) % 30}" for u in range(40) for i in range(4 + u % 5)]
     (tmp_path / "clicks.csv").write_text("user,item\n" + "\n".join(rows) + "\n")
     for name in ("owner", "dpo", "second"):
-        new_key(tmp_path / f"{name}.key")
-    recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "out", "--sign", "owner.key")
+        new_key(tmp_path / name / f"{name}.key")
+    recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "out", "--sign", "owner/owner.key")
     known = {
-        name: (load_key(tmp_path / f"{name}.key").fingerprint, role)
+        name: (load_key(tmp_path / name / f"{name}.key").fingerprint, role)
         for name, role in (("owner", "owner"), ("dpo", "officer"), ("second", "officer"))
     }
     (tmp_path / "trust.toml").write_text(
@@ -58,7 +61,7 @@ def bundle(recveil: Run, tmp_path: Path) -> Path:
 
 
 def by(bundle: Path, name: str = "dpo") -> Signer:
-    return load_key(bundle.parent / f"{name}.key")
+    return load_key(bundle.parent / name / f"{name}.key")
 
 
 def signed(bundle: Path, kind: str = "approved", context: Context = PUBLIC, **more: Any) -> dict[str, Any]:
@@ -131,6 +134,38 @@ def test_who_releases_does_not_approve(bundle: Path) -> None:
     decide(bundle, PUBLIC)
     with pytest.raises(RecveilError, match="released with this very key"):
         signed(bundle, key="owner")
+
+
+@pytest.mark.usefixtures("bundle")
+def test_a_folder_with_both_keys_approves_nothing(recveil: Run, tmp_path: Path) -> None:
+    recveil("decide", "out")
+    shutil.copy(tmp_path / "dpo" / "dpo.key", tmp_path / "owner" / "dpo.key")
+    both = ("decide", "out", "--as", "Jane Roe, DPO", "--key", "owner/dpo.key")
+    assert "keep the two keys apart" in recveil(*both, "--approve", "--reason", WHY, code=1).stderr
+    recveil(*both, "--refuse")  # which nobody needs to be kept from
+    (tmp_path / "owner" / "owner.key").unlink()
+    recveil(*both, "--approve", "--reason", WHY)
+
+
+def test_only_an_officer_of_the_trust_file_decides(recveil: Run, bundle: Path, tmp_path: Path) -> None:
+    recveil("decide", "out")
+    new_key(tmp_path / "intern" / "intern.key")
+    decide_ = ("decide", "out", "--trust", "trust.toml", "--as", "Nobody, Intern", "--approve", "--reason", WHY)
+    assert "this key is not known" in recveil(*decide_, "--key", "intern/intern.key", code=1).stderr
+    text = (tmp_path / "trust.toml").read_text()
+    (tmp_path / "trust.toml").write_text(text.replace('name = "dpo"\n', 'name = "dpo"\nuntil = 2020-01-01\n'))
+    assert "its days are over" in recveil(*decide_, "--key", "dpo/dpo.key", code=1).stderr
+    with pytest.raises(RecveilError, match="only an officer"):
+        recveil_.decide(bundle, approve=False, by=("A", "B"), key="intern/intern.key", trust="trust.toml")
+    (tmp_path / "trust.toml").write_text(text)
+    recveil(*decide_, "--key", "dpo/dpo.key")
+
+
+def test_an_approval_by_the_key_that_released_counts_nowhere(bundle: Path) -> None:
+    """Somebody with other tools could write such a line; without a trust file it is no approval either."""
+    digests = verified_digests(bundle)[1]
+    claims.add(Folder(bundle / "claims.jsonl"), "approved", digests, {"by": "J", "role": "r"}, by(bundle, "owner"))
+    assert verify_bundle(bundle).standing.outcome == "undecided"
 
 
 def test_approved_asks_whose_key_it_is(recveil: Run, bundle: Path, tmp_path: Path) -> None:
@@ -254,9 +289,9 @@ def test_a_withdrawal_is_told_to_everybody(recveil: Run, bundle: Path) -> None:
 
 
 def test_a_bundle_is_superseded_by_another(recveil: Run, bundle: Path) -> None:
-    recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "new", "--sign", "owner.key")
+    recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "new", "--sign", "owner/owner.key")
     signed(bundle)
-    owners = ("--as", "Example Shop, owner", "--key", "owner.key", "--reason", "A better one")
+    owners = ("--as", "Example Shop, owner", "--key", "owner/owner.key", "--reason", "A better one")
     assert "the same bundle" in recveil("withdraw", "out", *owners, "--superseded-by", "out", code=1).stderr
     recveil("withdraw", "out", *owners, "--superseded-by", "new")
     told = recveil("verify", "out", "--trust", "trust.toml", code=3).stdout
@@ -293,8 +328,6 @@ def test_a_clock_set_back_brings_no_approval_back(bundle: Path, monkeypatch: Any
 
 def test_decisions_travel_as_files_between_two_machines(bundle: Path, tmp_path: Path, recveil: Run) -> None:
     """The officer has a copy of bundle and owner's folder; what comes back is claims.jsonl and her decision."""
-    import shutil
-
     decide(bundle, PUBLIC)
     hers = tmp_path / "hers"
     hers.mkdir()
@@ -338,7 +371,7 @@ def test_the_riskiest_are_shown_by_their_rows_and_written_nowhere(bundle: Path, 
 def test_python_decides_and_withdraws_the_same(bundle: Path, tmp_path: Path) -> None:
     import recveil as package
 
-    by_jane: dict[str, Any] = {"by": ("Jane Roe", "DPO"), "key": tmp_path / "dpo.key"}
+    by_jane: dict[str, Any] = {"by": ("Jane Roe", "DPO"), "key": tmp_path / "dpo" / "dpo.key"}
     with pytest.raises(RecveilError, match="no sheet that could have been read"):
         package.decide(bundle, "team", approve=False, **by_jane)
     read = package.decide(bundle, "team")

@@ -16,7 +16,7 @@ from recveil.court.ladder import climb
 from recveil.court.references import references
 from recveil.court.scoring import compare, enter, entered, score
 from recveil.releases.inputs import Input
-from recveil.releases.signing import load_key
+from recveil.releases.keys import load_key
 
 
 @dataclass(frozen=True)

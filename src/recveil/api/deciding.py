@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
+from recveil.governance.context import Context, read_context
 from recveil.governance.decision import Decider
 from recveil.governance.decision import decide as decide_on
 from recveil.governance.decision import withdraw as withdraw_claim
 from recveil.governance.recipients import read_recipient
-from recveil.governance.sheet import Context
 from recveil.governance.trust import read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases.claims import APPROVED, REFUSED
-from recveil.releases.signing import load_key
+from recveil.releases.keys import load_key
 
 
 def decide(
@@ -38,8 +38,8 @@ def decide(
     by: name and role; key: the file of her private key.
     reason: published; needed to approve what the evidence does not speak for.
     conditions: published word for word.
-    more: until, a date; purpose, contract and ledger, for the sheet; sheet, the digest of the one that was read;
-        passphrase, of the key.
+    more: until, a date; purpose, contract and ledger, for the sheet; context, a file with what else officers expect;
+        sheet, the digest of the one that was read; opinion, for the sheet; trust, a trust file; passphrase, of the key.
 
     The result has the sheet and its digest.
 
@@ -51,13 +51,17 @@ def decide(
     """
     until: date | None = more.pop("until", None)
     seen, passphrase = more.pop("sheet", ""), more.pop("passphrase", None)
-    context = Context(read_recipient(recipient), until=until, conditions=tuple(conditions), **more)
+    trust, opinion, words = more.pop("trust", None), more.pop("opinion", ""), more.pop("context", None)
+    said = read_context(words) if words else {}
+    context = Context(read_recipient(recipient), until=until, conditions=tuple(conditions), **said, **more)
     if approve is None:
         return decide_on(str(bundle), context)
     if not all(by) or key is None:
         raise RecveilError("a decision has a name, a role and a key: by=('Jane Roe', 'officer'), key='dpo.key'")
     kind = APPROVED if approve else REFUSED
-    return decide_on(str(bundle), context, Decider(*by, kind, load_key(key, lambda: passphrase), reason, seen))
+    known = None if trust is None else read_trust(str(trust))
+    signer = load_key(key, lambda: passphrase)
+    return decide_on(str(bundle), context, Decider(*by, kind, signer, reason, seen, opinion, known))
 
 
 def withdraw(

@@ -19,6 +19,7 @@ from recveil.cli.compare import compare
 from recveil.cli.decide import decide
 from recveil.cli.demo import demo
 from recveil.cli.desk import desk
+from recveil.cli.dossier import dossier
 from recveil.cli.export import export
 from recveil.cli.inspect import inspect
 from recveil.cli.judge import judge
@@ -46,7 +47,7 @@ GROUPS = {
     "Look": ("inspect", "assess", "mechanisms"),
     "Protect": ("release", "series", "tune", "recommend", "predict"),
     "Attack and judge": ("measure", "compare", "audit"),
-    "Decide and publish": ("decide", "verify", "withdraw", "export", "keys", "ledger"),
+    "Decide and publish": ("decide", "dossier", "verify", "withdraw", "export", "keys", "ledger"),
     "The way back": ("judge",),
     "The click advisor": ("clicks", "advisor", "store"),
     "Papers": ("reproduce",),
@@ -87,6 +88,7 @@ for command in (
     app.command()(command)
 app.add_typer(advisor, name="advisor")
 app.add_typer(judge, name="judge")
+app.add_typer(dossier, name="dossier")
 app.add_typer(keys, name="keys")
 app.add_typer(ledger, name="ledger")
 app.add_typer(series, name="series")

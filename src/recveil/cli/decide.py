@@ -13,8 +13,8 @@ from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
+    from recveil.governance.context import Context
     from recveil.governance.decision import Decider
-    from recveil.governance.sheet import Context
 
 
 def decide(
@@ -34,6 +34,14 @@ def decide(
     ] = "",
     purpose: Annotated[str, typer.Option(help="Why it is released; for the sheet alone.")] = "",
     contract: Annotated[str, typer.Option(help="Under which contract; for the sheet alone.")] = "",
+    words: Annotated[
+        str | None,
+        typer.Option("--context", metavar="FILE", help="Controller, legal basis, review, wish, limits: a TOML file."),
+    ] = None,
+    opinion: Annotated[str, typer.Option(help="The officer's own words; for the sheet alone.")] = "",
+    trust: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Whose key counts: the key must be an officer's in it.")
+    ] = None,
     ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
     owner: Owner = None,
     engine: EngineName = "local",
@@ -51,22 +59,25 @@ def decide(
     from datetime import date
 
     from recveil.actions.engine import Engine
+    from recveil.governance.context import Context, read_context
     from recveil.governance.decision import decide as write
     from recveil.governance.owner import owner_folder
     from recveil.governance.recipients import read_recipient
-    from recveil.governance.sheet import Context
+    from recveil.governance.trust import read_trust
 
     try:
         last = date.fromisoformat(until) if until else None
     except ValueError:
         raise RecveilError(f"--until is a day such as 2027-11-15, not {until!r}") from None
     conditions = tuple(text.strip() for text in condition or () if text.strip())
-    context = Context(read_recipient(recipient), purpose, contract, last, conditions, ledger)
+    said = read_context(words) if words else {}
+    context = Context(read_recipient(recipient), purpose, contract, last, conditions, ledger, **said)
     decider = _decider(as_, key, approve, refuse)
     if decider:
-        decider = replace(decider, reason=reason.strip(), seen=sheet.strip().lower())
-    elif reason or sheet:
-        raise RecveilError("--reason and --sheet belong to a decision: say --approve or --refuse")
+        known = read_trust(trust) if trust else None
+        decider = replace(decider, reason=reason.strip(), seen=sheet.strip().lower(), opinion=opinion, trust=known)
+    elif reason or sheet or opinion:
+        raise RecveilError("--reason, --sheet and --opinion belong to a decision: say --approve or --refuse")
     if decider:
         _warn(decider, context)
     with Engine(engine, master).place(bundle) as place:

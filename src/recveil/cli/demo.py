@@ -103,10 +103,10 @@ def _sheet(report: Report, data: Interactions, items: Catalogue, folder: Path, d
     """Release it once more with some people held out, attack that bundle, and write its sheet."""
     from recveil.evaluation.design import measures, split
     from recveil.evaluation.measure import measure_release
+    from recveil.governance.context import Context
     from recveil.governance.decision import decide
     from recveil.governance.owner import keep_measurements, owner_folder
     from recveil.governance.recipients import read_recipient
-    from recveil.governance.sheet import Context
     from recveil.mechanisms.spec import parse
     from recveil.releases.bundle import save
     from recveil.releases.release import release

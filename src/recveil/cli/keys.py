@@ -31,7 +31,7 @@ def signer_of(key: str | None) -> Signer | None:
     """The key to sign with, opened before anything else is done."""
     if key is None:
         return None
-    from recveil.releases.signing import load_key
+    from recveil.releases.keys import load_key
 
     return load_key(key, passphrase)
 
@@ -48,7 +48,7 @@ def new(
 
     Example: recveil keys new owner.key
     """
-    from recveil.releases.signing import new_key
+    from recveil.releases.keys import new_key
 
     print_ = new_key(file, (passphrase() or "") if locked else None)
     lines = [print_, f"{file} is the private key: keep it to yourself. The fingerprint above is for everybody."]
@@ -64,7 +64,7 @@ def show(
 
     Example: recveil keys show owner.key
     """
-    from recveil.releases.signing import load_key
+    from recveil.releases.keys import load_key
 
     print_ = load_key(file, passphrase).fingerprint
     answer({"key": file, "fingerprint": print_}, [print_], as_json)

@@ -135,7 +135,7 @@ def release(
 
 
 def _publication(licence: str | None, sign: str | None) -> dict[str, Any]:
+    from recveil.releases.keys import load_key
     from recveil.releases.licences import licence as named
-    from recveil.releases.signing import load_key
 
     return {"licence": named(licence) if licence else None, "sign": load_key(sign, passphrase) if sign else None}

@@ -7,6 +7,7 @@ the sheet stays in the owner's folder, in a place that nobody writes again, and 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,16 +15,20 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.governance import owner
-from recveil.governance.sheet import Context, chosen_on_data, digest, sheet
+from recveil.governance.context import Context
+from recveil.governance.sheet import chosen_on_data, digest, sheet
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, placed, verified_digests
-from recveil.releases.claims import APPROVED, CLAIMS, SUPERSEDED, WITHDRAWN, Checked
+from recveil.releases.claims import APPROVED, CLAIMS, OFFICER, SUPERSEDED, WITHDRAWN, Checked, Known
+from recveil.releases.keys import unlocked_beside
 from recveil.releases.places import Folder, Place
 from recveil.releases.signing import Signer
 from recveil.report.decision import page
+from recveil.web.messages import LANGUAGES, teller
 
 SHEET = ("decision.json", "decision.html")
-_NOTHING: dict[str, Any] = {"until": None, "conditions": [], "reason": ""}
+PAGES = {language: SHEET[1] if language == "en" else f"decision.{language}.html" for language in LANGUAGES}
+_NOTHING: dict[str, Any] = {"until": None, "conditions": [], "reason": "", "opinion": ""}
 
 
 class NoReasonError(RecveilError):
@@ -35,6 +40,7 @@ class Decider:
     """Who decides, how, and why: a reason is published, and needed where the evidence does not speak for it.
 
     `seen`: the digest of the sheet that was read, or how it begins; else the one that stands in the owner's folder.
+    `opinion`: her own words, for the sheet alone. `trust`: the keys that count; hers must be an officer's among them.
     """
 
     name: str
@@ -43,6 +49,8 @@ class Decider:
     signer: Signer
     reason: str = ""
     seen: str = ""
+    opinion: str = ""
+    trust: Mapping[str, Known] | None = None
 
 
 def decide(
@@ -55,11 +63,10 @@ def decide(
     place = placed(bundle)
     manifest, digests = verified_digests(place)
     aside = folder or owner.owner_folder(place)
-    made = sheet(manifest, owner.measurements(aside, digests), context)
-    made |= {"bundle": digests[MANIFEST], "decision": None}
-    made["digest"] = digest(made)
+    spoken = _sheets(manifest, owner.measurements(aside, digests), context, digests[MANIFEST])
+    made = spoken[LANGUAGES[0]]
     if decider is None:
-        _write(aside, made)
+        _write(aside, spoken)
         return _answer(made, aside)
     checked = claims.check(claims.text_of(place / CLAIMS), digests)
     _may_decide(place, manifest, checked, decider, context)
@@ -69,16 +76,27 @@ def decide(
         )
     _check_read(aside, made["digest"], decider.seen)
     facts = _facts(decider, context)
-    made["decision"] = _NOTHING | facts | {"kind": decider.kind}
+    said = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
+    spoken = {language: one | {"decision": said} for language, one in spoken.items()}
     with owner.new_decision(aside) as kept:
-        _write(kept, made)
+        _write(kept, spoken)
         if (aside / owner.MEASUREMENTS).exists():
             owner.put(kept, owner.MEASUREMENTS, (aside / owner.MEASUREMENTS).read())
         facts |= {"chosen_on_data": chosen_on_data(manifest), "measured_on_data": made["measured"]}
         facts |= {"evidence": owner.commit(aside, kept)}
         claims.add(place / CLAIMS, decider.kind, digests, facts, decider.signer)
-    _write(aside, made)
-    return _answer(made, aside)
+    _write(aside, spoken)
+    return _answer(spoken[LANGUAGES[0]], aside)
+
+
+def _sheets(
+    manifest: dict[str, Any], measured: dict[str, Any] | None, context: Context, bundle: str
+) -> dict[str, dict[str, Any]]:
+    """The sheet in every language, all under the name of the English one."""
+    spoken = {language: sheet(manifest, measured, context, teller("sheet", language)) for language in LANGUAGES}
+    plain = {"bundle": bundle, "decision": None}
+    name = digest(spoken[LANGUAGES[0]] | plain)
+    return {language: one | plain | {"digest": name} for language, one in spoken.items()}
 
 
 def withdraw(
@@ -127,18 +145,39 @@ def _may_decide(place: Place, manifest: dict[str, Any], checked: Checked, decide
         raise RecveilError(f"{place} was made with a seed: an experiment cannot be approved; release it without one")
     if context.until and context.until < datetime.now(UTC).date():
         raise RecveilError(f"--until {context.until} has passed already, by this machine's clock")
-    released = [c.fingerprint for c in checked.claims if c.kind == "released"]
-    if decider.kind == APPROVED and decider.signer.fingerprint in released:
+    _check_key(place, checked, decider)
+
+
+def _check_key(place: Place, checked: Checked, decider: Decider) -> None:
+    """Raise where the key is not an officer's alone: another's by the trust file, the owner's, or lying beside it."""
+    signer = decider.signer
+    if decider.trust is not None:
+        known = decider.trust.get(signer.fingerprint)
+        if known is None or known.role != OFFICER or not known.signed(datetime.now(UTC).date()):
+            who = "is not known" if known is None else f"is that of {known.name}, {known.role}, or its days are over"
+            raise RecveilError(f"the trust file says: this key {who}; only an officer whom it names decides")
+    if decider.kind != APPROVED:
+        return
+    released = {c.fingerprint for c in checked.claims if c.kind == "released"}
+    if signer.fingerprint in released:
         raise RecveilError(f"{place} was released with this very key: who releases does not approve; take another key")
+    beside = unlocked_beside(signer.source) if signer.source else {}
+    if both := released & set(beside):
+        raise RecveilError(
+            f"{signer.source} lies beside {beside[both.pop()]}, which released this bundle: whoever opens that folder "
+            "is owner and officer at once; keep the two keys apart"
+        )
 
 
-def _write(folder: Folder, made: dict[str, Any]) -> None:
-    owner.put(folder, SHEET[0], json.dumps(made, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    owner.put(folder, SHEET[1], page(made))
+def _write(folder: Folder, spoken: Mapping[str, dict[str, Any]]) -> None:
+    plain = spoken[LANGUAGES[0]]
+    owner.put(folder, SHEET[0], json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    for language, made in spoken.items():
+        owner.put(folder, PAGES[language], page(made, language))
 
 
 def _answer(made: dict[str, Any], aside: Folder) -> dict[str, Any]:
-    files = [str(aside / name) for name in SHEET]
+    files = [str(aside / name) for name in (SHEET[0], *PAGES.values())]
     return {"sheet": made, "digest": made["digest"], "folder": str(aside), "files": files}
 
 
@@ -148,5 +187,7 @@ def _facts(decider: Decider, context: Context) -> dict[str, Any]:
     facts: dict[str, Any] = {"by": decider.name, "role": decider.role, "recipient": to.title, "to": to.name}
     if context.until:
         facts["until"] = context.until.isoformat()
+    if context.review:
+        facts["review"] = context.review.isoformat()
     facts |= {"conditions": list(context.conditions)} if context.conditions else {}
     return facts | ({"reason": decider.reason.strip()} if decider.reason.strip() else {})

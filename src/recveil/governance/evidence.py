@@ -1,4 +1,8 @@
-"""Evidence: measurements of a release by the three criteria, held against a recipient's limits, in sentences."""
+"""Evidence: measurements of a release by the three criteria, held against a recipient's limits, in sentences.
+
+Where the same was counted for people who are not in the data, what counts is the gain over them, with the interval of
+that difference. Elsewhere it is the value: what strangers are mistaken for says nothing about how many are found.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from typing import Any
 
 from recveil.evaluation.catalogue import ATTACKS, CRITERIA, INFERENCE, LINKABILITY, MEASURES, SINGLING_OUT
 from recveil.governance.recipients import Recipient
+from recveil.intervals import Estimate, difference, wilson
 from recveil.report.words import percent
+from recveil.web.messages import Tell, teller
 
 BELOW, ABOVE, BETWEEN = "below the limit", "above the limit", "cannot tell"
-UNJUDGED = {
-    "nearest": "a similarity to real records, which is no figure of privacy; see measurements.json",
-    "sybil": "its control is guessing what is popular, not people outside the data; see measurements.json",
-}
+UNJUDGED = ("nearest", "sybil")  # held against no limit
 Row = Mapping[str, Any]  # a measurement as plain data
+ENGLISH = teller("sheet", "en")
 
 
 @dataclass(frozen=True)
@@ -34,27 +38,42 @@ class Finding:
     verdict: str
     sentence: str
     people: int | None = None  # where it cannot tell: about how many people it would take
+    gain: Estimate | None = None  # over strangers, with its interval, where the same was counted for them
 
     def record(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"gain": None if self.gain is None else list(self.gain)}
 
 
-def findings(measurements: Sequence[Row], recipient: Recipient) -> list[Finding]:
+def findings(measurements: Sequence[Row], recipient: Recipient, tell: Tell = ENGLISH) -> list[Finding]:
     """For each kind of attack the strongest result within what the recipient is taken to know."""
     found = []
-    for criterion, attack, matches, limit, gained, words in _KINDS:
+    for criterion, attack, matches, limit, words in _KINDS:
         fit = [m for m in measurements if matches(m, recipient)]
         if not fit:
             continue
-        off = [(m["control"] or 0.0) if gained else 0.0 for m in fit]
-        best = max(range(len(fit)), key=lambda k: fit[k]["value"] - off[k])
-        m, most = fit[best], getattr(recipient, limit)
-        low, high = m["low"] - off[best], m["high"] - off[best]
+        m = max(fit, key=lambda one: _counts(one)[0])
+        value, low, high = counts = _counts(m)
+        most = getattr(recipient, limit)
         verdict = BELOW if high <= most else ABOVE if low > most else BETWEEN
         figures = (m["value"], m["low"], m["high"], m["control"], m["chance"])
-        people = enough(m["value"] - off[best], low, high, most, m.get("n") or 0) if verdict == BETWEEN else None
-        found.append(Finding(criterion, attack, *figures, most, verdict, words(m), people))
+        people = enough(value, low, high, most, m.get("n") or 0) if verdict == BETWEEN else None
+        gain = counts if _over_strangers(m) else None
+        says = words(m, tell) + (f" {tell('nobody')}" if gain and gain[1] <= 0 else "")
+        found.append(Finding(criterion, attack, *figures, most, verdict, says, people, gain))
     return sorted(found, key=lambda finding: list(CRITERIA).index(finding.criterion))
+
+
+def _over_strangers(m: Row) -> bool:
+    return m["control"] is not None and bool(m.get("control_n"))
+
+
+def _counts(m: Row) -> Estimate:
+    """What is held against the limit, with its interval: the gain over strangers, where that can be said."""
+    value = (m["value"], m["low"], m["high"])
+    if not _over_strangers(m):
+        return value
+    control, n = min(max(m["control"], 0.0), 1.0), m["control_n"]
+    return difference(value, (control, *wilson(control * n, n)))
 
 
 def enough(value: float, low: float, high: float, limit: float, n: int) -> int | None:
@@ -68,15 +87,18 @@ def enough(value: float, low: float, high: float, limit: float, n: int) -> int |
     return ceil(n * (side / abs(limit - value)) ** 2)
 
 
-def not_run(found: Sequence[Finding], skipped: Sequence[Row]) -> list[dict[str, str]]:
-    """What was not attacked, or is held against no limit, each with its reason."""
+def not_run(found: Sequence[Finding], skipped: Sequence[Row], tell: Tell = ENGLISH) -> list[dict[str, str]]:
+    """What was not attacked, or is held against no limit, each with its reason and what would run it."""
     reasons = {gap["name"]: gap["why"] for gap in skipped}
     done = {finding.attack.partition(" ")[0] for finding in found}
+    done |= {"shadow"} if any("shadows" in finding.attack for finding in found) else set()
+    done |= {"across"} if any(finding.attack.startswith("across") for finding in found) else set()
     return [
         {
             "criterion": MEASURES[attack].criterion,
             "attack": attack,
-            "why": reasons.get(attack) or UNJUDGED.get(attack, "was not run on this bundle"),
+            "why": reasons.get(attack) or tell(f"unjudged.{attack}" if attack in UNJUDGED else "not_run"),
+            "needs": MEASURES[attack].brought,
         }
         for attack in ATTACKS
         if attack not in done
@@ -86,6 +108,18 @@ def not_run(found: Sequence[Finding], skipped: Sequence[Row]) -> list[dict[str, 
 def uncovered(found: Sequence[Finding]) -> list[str]:
     """The criteria that no attack speaks to."""
     return [criterion for criterion in CRITERIA if criterion not in {f.criterion for f in found}]
+
+
+def known_levels(recipient: Recipient) -> tuple[int, ...]:
+    """How many items the attackers are given, so that the last of them knows what this recipient is taken to know."""
+    return tuple(sorted({n for n in (2, 4, 8) if n < recipient.known_items} | {recipient.known_items}))
+
+
+def weaker_than(recipient: Recipient, measurements: Sequence[Row], skipped: Sequence[Row] = ()) -> int | None:
+    """How much the best-informed attacker that was run knew, where this recipient is taken to know more."""
+    known = [m["params"]["known"] for m in measurements if m["name"] == "linkage"]
+    few = any(gap["name"] == "linkage" and "known" in gap["why"] for gap in skipped)
+    return max(known) if known and max(known) < recipient.known_items and not few else None
 
 
 def _linkage(attacker: str) -> Callable[[Row, Recipient], bool]:
@@ -105,60 +139,54 @@ def _named(name: str) -> Callable[[Row, Recipient], bool]:
     return lambda m, _: bool(m["name"] == name)
 
 
-def _found(m: Row) -> str:
-    known, ratings = m["params"]["known"], " with the ratings" if m["params"].get("ratings") else ""
-    says = f"Who knows {known} thing{'s' * (known != 1)} she did{ratings} names her record with {_share(m)}"
-    if m["control"] is not None:
-        says += f"; of people who are not in the data a record is named in error for {percent(m['control'])}"
-    return says + "."
+def _found(m: Row, tell: Tell) -> str:
+    ratings = f" {tell('with_ratings')}" if m["params"].get("ratings") else ""
+    says = tell("found", n=m["params"]["known"], ratings=ratings, **_shares(m))
+    if m["control"] is None:
+        return says
+    key = "strangers.same" if m.get("control_n") else "strangers.named"
+    return f"{says} {tell(key, share=percent(m['control']))}"
 
 
-def _copied(m: Row) -> str:
-    return f"Who sees a released stream names the person whose clicks begin it with {_share(m)}."
+def _in_words(key: str) -> Callable[[Row, Tell], str]:
+    return lambda m, tell: tell(key, **_shares(m))
 
 
-def _member(m: Row) -> str:
-    return (
-        f"Shown her and somebody who is not in the data, the attacker says rightly who is in them in "
-        f"{_share(m)} of cases; a coin does so in 50%."
-    )
+def _recognised(m: Row, tell: Tell) -> str:
+    return tell("recognised", often=round(1 / m["params"]["fpr"]), **_shares(m))
 
 
-def _recognised(m: Row) -> str:
-    return (
-        f"If one in {round(1 / m['params']['fpr'])} may be accused falsely, that she is in the data is recognised with "
-        f"{_share(m)}."
-    )
+def _attribute(m: Row, tell: Tell) -> str:
+    return tell("attribute", attribute=m["params"]["attribute"], **_shares(m))
 
 
-def _attribute(m: Row) -> str:
-    return (
-        f"That she is {m['params']['attribute']} is told better by {_share(m)} of AUC because she is in the release, "
-        "beyond what it teaches about anybody."
-    )
-
-
-def _rebuilt(m: Row) -> str:
+def _rebuilt(m: Row, tell: Tell) -> str:
     what = "ratings" if m["params"].get("values") == "ratings" else "items"
-    return f"Of her {what} {_share(m)} are guessed right; without her record {percent(m['control'] or 0.0)}."
+    return tell(f"rebuilt.{what}", without=percent(m["control"] or 0.0), **_shares(m))
 
 
-def _share(m: Row) -> str:
+def _shares(m: Row) -> dict[str, str]:
     low, high = (percent(m[side]).removesuffix("%") for side in ("low", "high"))
-    return f"{percent(m['value'])} [{low}, {high}]"
+    return {"share": f"{percent(m['value'])} [{low}, {high}]", "hundred": _of_hundred(m["value"])}
 
 
-# Criterion, attack, which measurements, the recipient's limit, whether the control is taken off first, the sentence.
-_KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, bool, Callable[[Row], str]]] = [
-    (SINGLING_OUT, "linkage (all known items)", _linkage("intersection"), "most_found", False, _found),
-    (SINGLING_OUT, "copies (whose stream)", _named("copies-linkage"), "most_found", False, _copied),
-    (LINKABILITY, "linkage (best match)", _linkage("strongest"), "most_found", False, _found),
-    (INFERENCE, "membership (shadows)", _named("shadow-auc"), "most_membership", False, _member),
-    (INFERENCE, "membership (shadows, few false alarms)", _named("shadow-tpr"), "most_recognised", False, _recognised),
-    (INFERENCE, "attributes", _named("attributes-attributable"), "most_gained", False, _attribute),
-    (LINKABILITY, "across two releases", _named("across-linkage"), "most_found", False, _found),
-    (INFERENCE, "membership", _named("membership-auc"), "most_membership", False, _member),
-    (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", False, _recognised),
-    (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", False, _member),
-    (INFERENCE, "reconstruction", _named("reconstruction"), "most_gained", True, _rebuilt),
+def _of_hundred(share: float) -> str:
+    """As people count: 5, or 0.2, of 100."""
+    return f"{100 * share:.0f}" if 100 * share >= 9.5 or not share else f"{100 * share:.1f}".removesuffix(".0")
+
+
+Words = Callable[[Row, Tell], str]
+# Criterion, attack, which measurements, the recipient's limit, the sentence.
+_KINDS: list[tuple[str, str, Callable[[Row, Recipient], bool], str, Words]] = [
+    (SINGLING_OUT, "linkage (all known items)", _linkage("intersection"), "most_found", _found),
+    (SINGLING_OUT, "copies (whose stream)", _named("copies-linkage"), "most_found", _in_words("copied")),
+    (LINKABILITY, "linkage (best match)", _linkage("strongest"), "most_found", _found),
+    (INFERENCE, "membership (shadows)", _named("shadow-auc"), "most_membership", _in_words("member")),
+    (INFERENCE, "membership (shadows, few false alarms)", _named("shadow-tpr"), "most_recognised", _recognised),
+    (INFERENCE, "attributes", _named("attributes-attributable"), "most_gained", _attribute),
+    (LINKABILITY, "across two releases", _named("across-linkage"), "most_found", _found),
+    (INFERENCE, "membership", _named("membership-auc"), "most_membership", _in_words("member")),
+    (INFERENCE, "membership (few false alarms)", _named("membership-tpr"), "most_recognised", _recognised),
+    (INFERENCE, "copies (membership)", _named("copies-auc"), "most_membership", _in_words("member")),
+    (INFERENCE, "reconstruction", _named("reconstruction"), "most_gained", _rebuilt),
 ]

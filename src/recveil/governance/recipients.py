@@ -49,7 +49,7 @@ class Recipient:
 def built_in() -> dict[str, Recipient]:
     """The three profiles that come with recveil."""
     text = files("recveil.governance").joinpath("recipients.toml").read_text(encoding="utf-8")
-    return {name: _recipient(name, given, "recipients.toml") for name, given in tomllib.loads(text).items()}
+    return {name: from_values(name, given, "recipients.toml") for name, given in tomllib.loads(text).items()}
 
 
 def read_recipient(name: str) -> Recipient:
@@ -65,21 +65,22 @@ def read_recipient(name: str) -> Recipient:
         raise RecveilError(f"{name} cannot be read as a recipient: {why}") from None
     if len(found) != 1 or not isinstance(given := next(iter(found.values())), dict):
         raise RecveilError(f"{name}: a file holds one recipient, as [name] with its lines below")
-    return _recipient(next(iter(found)), given, name)
+    return from_values(next(iter(found)), given, name)
 
 
-def _recipient(name: str, given: dict[str, Any], where: str) -> Recipient:
+def from_values(name: str, given: dict[str, Any], where: str) -> Recipient:
+    """A profile from plain values, or one line that says which does not fit."""
     kinds = {f.name: str(f.type) for f in fields(Recipient)}
     for key, value in given.items():
         if key not in kinds or key == "name":
             raise RecveilError(f"{where}: a recipient has no {key!r}")
         kind = kinds[key]
         fits = {
-            "str": isinstance(value, str) and value.strip() != "",
+            "str": isinstance(value, str) and (value.strip() != "" or key == "monitoring"),
             "bool": isinstance(value, bool),
             "int": isinstance(value, int) and not isinstance(value, bool) and value > 0,
             "float": isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
-        }.get(kind, isinstance(value, list) and all(isinstance(line, str) for line in value))
+        }.get(kind, isinstance(value, list | tuple) and all(isinstance(line, str) for line in value))
         if not fits:
             raise RecveilError(f"{where}: {key} = {value!r} does not fit; see `recveil decide` in the documentation")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}

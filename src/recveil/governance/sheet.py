@@ -2,157 +2,172 @@
 
 It follows the order of ISO/IEC 27559 and speaks in the three criteria of the European opinion on anonymisation. It
 holds figures that were computed on private data, so it stays in the owner's folder. Nothing here claims that data are
-anonymous before any law.
+anonymous before any law. The same sheet exists in every language; its name is the digest of the English one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
-from datetime import date as day
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
-from recveil.governance import evidence
-from recveil.governance.evidence import ABOVE, BETWEEN, Finding
-from recveil.governance.recipients import Recipient
-from recveil.guarantee import CHOSEN_ON_DATA, DECIDED_ON_DATA, NOT_ON_RECORD, from_record, strength
+from recveil.governance import evidence, use_kept
+from recveil.governance.context import Context
+from recveil.governance.evidence import ABOVE, BETWEEN, ENGLISH, Finding
+from recveil.guarantee import NOT_ON_RECORD, factor, from_record
 from recveil.mechanisms.spec import parse
 from recveil.releases import ledger
 from recveil.report.words import percent
+from recveil.web.messages import Tell
 
-NO_LAW = (
-    "This sheet is evidence for a decision that a person takes. It does not say that the data are anonymous in the "
-    "sense of any law."
-)
-UNITS = {
-    "user": "one person with everything she did",
-    "session": "one session with everything in it; a person with several has as many times epsilon",
-    "record": "one record: one thing that one person did; a person with k of them has k times epsilon",
-    "tag": "which tag stands on one post; the posts themselves are public",
-    "bit": "whether one person has one item; a person with k of them has k times epsilon",
-}
-TIMES = {"drop": "times", "order": "times (their order is kept)", "keep": ""}
+CHOSEN = {"yes": "yes", "within a budget": "budget", NOT_ON_RECORD: "unknown"}  # words of the manifest, and of ours
 
 
-@dataclass(frozen=True)
-class Context:
-    """What is decided on: to whom, why, until when, on which terms, and which ledger counts."""
-
-    recipient: Recipient
-    purpose: str = ""
-    contract: str = ""
-    until: day | None = None
-    conditions: tuple[str, ...] = ()
-    ledger: str | None = None
-
-
-def sheet(manifest: dict[str, Any], measured: dict[str, Any] | None, context: Context) -> dict[str, Any]:
+def sheet(
+    manifest: dict[str, Any], measured: dict[str, Any] | None, context: Context, tell: Tell = ENGLISH
+) -> dict[str, Any]:
     """All that the sheet says, as plain data, from what was measured; nothing is measured here."""
     numbers = measured["measurements"] if measured else []
     skipped = measured["skipped"] if measured else []
-    found = evidence.findings(numbers, context.recipient)
-    missing = evidence.not_run(found, skipped)
-    outcome, sentences = recommend(manifest, found, context.recipient, measured is not None)
+    found = evidence.findings(numbers, context.to, tell)
+    missing = evidence.not_run(found, skipped, tell)
+    weaker = evidence.weaker_than(context.to, numbers, skipped)
+    kept = use_kept.against_wish(numbers, context.wish, tell)
+    outcome, sentences = recommend(manifest, found, context, tell, measured=measured is not None, weaker=weaker)
+    outcome, sentences = _with_use(outcome, sentences, kept, tell)
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "recveil": manifest["recveil"],
-        "verdict": {"outcome": outcome, "sentences": sentences, "rule": context.recipient.rules(), "law": NO_LAW},
-        "context": _context(manifest, context),
-        "data": _data(manifest),
+        "verdict": {"outcome": outcome, "sentences": sentences, "rule": rules(context, tell), "law": tell("law")},
+        "asked": context.record(),
+        "context": _context(manifest, context, tell),
+        "data": _data(manifest, tell),
         "attacks": {
             "findings": [f.record() for f in found],
             "not_run": missing,
-            "riskiest": _riskiest(measured),
+            "weaker": tell("weaker", ran=weaker, n=context.to.known_items) if weaker else "",
+            "riskiest": _riskiest(measured, tell),
         },
-        "guarantee": _guarantee(manifest),
-        "choosing": [CHOSEN_ON_DATA[chosen_on_data(manifest)], *([DECIDED_ON_DATA] if measured else [])],
-        "use": _use(numbers),
-        "residual": _residual(manifest, found, missing, context),
-        "ledger": _ledger(context),
+        "guarantee": _guarantee(manifest, tell),
+        "choosing": [
+            tell(f"chosen.{CHOSEN.get(chosen_on_data(manifest), 'unknown')}"),
+            *([tell("decided_on_data")] if measured else []),
+        ],
+        "use": use_kept.lines(numbers, tell),
+        "wish": kept,
+        "residual": _residual(manifest, found, missing, context, tell),
+        "ledger": _ledger(context, tell),
         "measured": measured is not None,
     }
 
 
 def digest(made: dict[str, Any]) -> str:
     """The name of a sheet: of all that speaks for or against, whatever the day and the officer's own terms."""
-    context = {key: text for key, text in made["context"].items() if key not in ("until", "conditions")}
-    said = {key: part for key, part in made.items() if key not in ("date", "decision", "digest")} | {"context": context}
+    hers = ("until", "conditions")
+    said = {key: part for key, part in made.items() if key not in ("date", "decision", "digest")}
+    said |= {part: {key: text for key, text in made[part].items() if key not in hers} for part in ("context", "asked")}
     return sha256(json.dumps(said, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()).hexdigest()
 
 
+def rules(context: Context, tell: Tell = ENGLISH) -> list[str]:
+    """The rule of the recommendation, in words; a limit that was changed says why."""
+    to = context.to
+    lines = [
+        tell("rule.found", n=to.known_items, share=percent(to.most_found)),
+        tell("rule.membership", auc=f"{to.most_membership:g}", share=percent(to.most_recognised)),
+        tell("rule.gained", share=percent(to.most_gained)),
+        tell("rule.promise" if to.needs_promise else "rule.promise_if", epsilon=f"{to.most_epsilon:g}"),
+    ]
+    lines += [tell("rule.wish", what=tell(f"wish.{name}"), share=percent(s)) for name, s in context.wish.items()]
+    return lines + [
+        tell("rule.changed", name=tell(f"limit.{name}"), now=f"{now:g}", usual=f"{getattr(context.recipient, name):g}",
+             reason=reason) for name, (now, reason) in context.limits.items()
+    ]  # fmt: skip
+
+
 def recommend(
-    manifest: dict[str, Any], found: Sequence[Finding], recipient: Recipient, measured: bool
-) -> tuple[str, list[str]]:
+    manifest: dict[str, Any], found: Sequence[Finding], context: Context, tell: Tell, *, measured: bool,
+    weaker: int | None,
+) -> tuple[str, list[str]]:  # fmt: skip
     """for, against or open, and why; the first sentence says where there is no promise."""
-    promise = manifest["guarantee"]
+    promise, to = manifest["guarantee"], context.to
     proved = promise["status"] == "proved"
-    above = [f for f in found if f.verdict == ABOVE]
-    between = [f for f in found if f.verdict == BETWEEN]
-    gaps = evidence.uncovered(found)
     sentences = []
     if not proved:
-        sentences.append(
-            "This release carries no proved promise: all that speaks for it is attacks that failed, and an attack that "
-            "fails proves nothing about the next one; a release with a promise is to be preferred where it serves."
-        )
+        sentences.append(tell("no_promise"))
     elif weakness := from_record(promise).weakness:
-        sentences.append(f"Its promise means little: {weakness}.")
-    against = [f"{f.attack} is above its limit ({percent(f.value)})" for f in above]
-    if recipient.needs_promise and not proved:
-        against.append("this recipient needs a proved promise")
-    if proved and promise["epsilon"] > recipient.most_epsilon:
-        against.append(f"epsilon {promise['epsilon']:g} is above the limit of {recipient.most_epsilon:g}")
-    if manifest["seeded"]:
-        against.append("it was made with a seed, for an experiment")
-    unsure = [f"{f.attack} cannot tell" + (f" ({_takes(f)})" if f.people else "") for f in between]
-    unsure += [f"nothing was measured about {criterion}" for criterion in gaps]
+        sentences.append(tell("weak_promise", weakness=weakness))
+    above = [f for f in found if f.verdict == ABOVE]
+    against = [tell("above", attack=tell(f"attack.{f.attack}"), share=percent(f.value)) for f in above]
+    against += [tell("needs_promise")] * (to.needs_promise and not proved)
+    if proved and promise["epsilon"] > to.most_epsilon:
+        against.append(tell("epsilon_above", epsilon=f"{promise['epsilon']:g}", most=f"{to.most_epsilon:g}"))
+    against += [tell("seeded")] * bool(manifest["seeded"])
+    unsure = [
+        tell("cannot_tell_people" if f.people else "cannot_tell", attack=tell(f"attack.{f.attack}"),
+             people=f"{f.people or 0:,}") for f in found if f.verdict == BETWEEN
+    ]  # fmt: skip
+    unsure += [tell("weaker", ran=weaker, n=to.known_items).rstrip(".")] * bool(weaker)
+    unsure += [tell("uncovered", criterion=tell(f"criterion.{name}")) for name in evidence.uncovered(found)]
     if against:
-        return "against", [*sentences, f"By the rule below the evidence speaks against it: {'; '.join(against)}."]
+        return "against", [*sentences, tell("speaks_against", why="; ".join(against))]
     if unsure:
-        why = "; ".join(unsure) if measured else "nothing was measured: run recveil measure DATA BUNDLE --keep"
-        return "open", [*sentences, f"By the rule below the evidence is not enough: {why}."]
-    return "for", [*sentences, "By the rule below the evidence speaks for it: every figure is below its limit."]
+        why = "; ".join(unsure) if measured else tell("unmeasured")
+        return "open", [*sentences, tell("not_enough", why=why)]
+    return "for", [*sentences, tell("speaks_for")]
 
 
-def _context(manifest: dict[str, Any], context: Context) -> dict[str, Any]:
+def _with_use(outcome: str, sentences: list[str], kept: list[dict[str, Any]], tell: Tell) -> tuple[str, list[str]]:
+    """Privacy alone is half of it: what is of no use is not worth what it risks."""
+    if not kept:
+        return outcome, sentences
+    if short := [one["sentence"] for one in kept if one["verdict"] == "short"]:
+        return "against", [*sentences, tell("use_short", why=" ".join(short))]
+    if open_ := [one["sentence"] for one in kept if one["verdict"] == "open"]:
+        return ("open" if outcome == "for" else outcome), [*sentences, tell("use_open", why=" ".join(open_))]
+    return outcome, [*sentences, tell("use_kept", why=" ".join(one["sentence"] for one in kept))]
+
+
+def _context(manifest: dict[str, Any], context: Context, tell: Tell) -> dict[str, Any]:
     to = context.recipient
-    knows = f"{to.known_items} items of a person" + (" with her ratings" if to.known_ratings else "")
+    known = to.title and f"recipient.{to.name}"
+    own = to.name in ("public", "contractor", "team") and tell(f"{known}.title")
     return {
-        "what": f"{manifest['rows']:,} rows of {manifest['kind']}, {manifest['users']:,} {manifest['unit']}s, "
-        f"{manifest['items']:,} items, released by {manifest['spec']}",
-        "to": to.title,
-        "about": to.about,
-        "knows": knows + (", and other releases of the same people" if to.other_releases else ""),
-        "purpose": context.purpose or "not stated",
-        "until": context.until.isoformat() if context.until else "no end stated",
-        "contract": context.contract or "none stated",
+        "what": tell("what", rows=f"{manifest['rows']:,}", kind=tell(f"kind.{manifest['kind']}"),
+                     users=f"{manifest['users']:,}", unit=tell(f"units.{manifest['unit']}"),
+                     items=f"{manifest['items']:,}", spec=manifest["spec"]),
+        "to": own or to.title,
+        "about": tell(f"{known}.about") if own else to.about,
+        "knows": tell("knows_ratings" if to.known_ratings else "knows", n=to.known_items)
+        + (tell("knows_releases") if to.other_releases else ""),
+        "purpose": context.purpose or tell("not_stated"),
+        "until": context.until.isoformat() if context.until else tell("no_end"),
+        "review": context.review.isoformat() if context.review else tell("not_stated"),
+        "contract": context.contract or tell("not_stated"),
         "conditions": list(context.conditions),
-    }
+        **{name: words or tell("not_stated") for name, words in asdict(context.declared).items()},
+    }  # fmt: skip
 
 
-def _data(manifest: dict[str, Any]) -> dict[str, Any]:
+def _data(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
     try:
         done = parse(manifest["spec"]).card()
     except RecveilError:  # of another version
         done = f"Released by {manifest['spec']}."
-    removed = ["user ids (random tokens stand for them)"] + [gone for gone in (TIMES[manifest["time"]],) if gone]
+    times = {"drop": [tell("removed.times")], "order": [tell("removed.order")]}.get(manifest["time"], [])
     return {
-        "who": f"Real people whose {manifest['kind']} the owner keeps; in the release {manifest['users']:,} "
-        f"{manifest['unit']}s stand for them.",
+        "who": tell("who", kind=tell(f"kind.{manifest['kind']}"), users=f"{manifest['users']:,}",
+                    unit=tell(f"units.{manifest['unit']}")),
         "columns": [column["name"] for column in manifest["schema"]],
-        "unit": UNITS.get(manifest["guarantee"]["unit"] or "", "nobody: nothing is promised about any unit"),
-        "removed": removed,
+        "unit": tell(f"unit.{manifest['guarantee']['unit'] or 'none'}"),
+        "removed": [tell("removed.ids"), *times],
         "done": " ".join(done.split()),
-    }
-
-
-def _takes(found: Finding) -> str:
-    return f"its interval spans the limit; it would take about {found.people:,} people"
+    }  # fmt: skip
 
 
 def chosen_on_data(manifest: dict[str, Any]) -> str:
@@ -160,75 +175,59 @@ def chosen_on_data(manifest: dict[str, Any]) -> str:
     return str(manifest.get("chosen_on_data", NOT_ON_RECORD))
 
 
-def _guarantee(manifest: dict[str, Any]) -> dict[str, Any]:
+def _guarantee(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
     promise = dict(manifest["guarantee"])
     holds = promise["epsilon"] is not None and promise["status"] in ("proved", "experiment")
-    return promise | {"odds": strength(promise["epsilon"], promise["delta"]) if holds else None}
+    people = manifest["users"]
+    return promise | {
+        "odds": tell("odds_delta" if promise["delta"] else "odds", epsilon=f"{promise['epsilon']:g}",
+                     delta=f"{promise['delta']:g}", times=factor(promise["epsilon"])) if holds else None,
+        "delta_people": tell("delta_people", delta=f"{promise['delta']:g}", people=f"{people:,}",
+                             share=f"{promise['delta'] * people:.2g}") if holds and promise["delta"] else "",
+    }  # fmt: skip
 
 
-def _use(numbers: Sequence[dict[str, Any]]) -> list[str]:
-    """What a recommender keeps, whether algorithms keep their order, what is lost and for whom."""
-    lines = []
-    lift = next((m for m in numbers if m["name"] == "lift" and m["params"].get("referee") == "all"), None)
-    lift = lift or max((m for m in numbers if m["name"] == "lift"), key=lambda m: m["value"], default=None)
-    if lift:
-        lines.append(
-            f"A recommender trained on it keeps {percent(lift['value'])} [{percent(lift['low'])}, "
-            f"{percent(lift['high'])}] of what the real data teach beyond popularity."
-        )
-    lines += [
-        f"The order of algorithms agrees with that on the real data: tau {m['value']:.2f} [{m['low']:.2f}, "
-        f"{m['high']:.2f}] (by {m['params'].get('by', 'score')})."
-        for m in numbers
-        if m["name"] == "agreement"
-    ]
-    losses: dict[str, list[float]] = {}
-    for m in numbers:
-        if m["name"] == "damage":
-            losses.setdefault(m["params"]["group"], []).append(m["value"])
-    if losses:
-        words = ", ".join(f"{group} {sum(found) / len(found):.3f}" for group, found in losses.items())
-        lines.append(f"What is lost in recall, on average over the referees: {words}.")
-    return lines or ["Its use was not measured."]
-
-
-def _riskiest(measured: dict[str, Any] | None) -> str:
+def _riskiest(measured: dict[str, Any] | None, tell: Tell) -> str:
     people = measured["riskiest"] if measured else []
     if not people:
-        return "Nobody is named: the release does not say whose record is whose, or nothing was measured."
-    return (
-        f"The most exposed person is found with {percent(people[0]['success'])} by {people[0]['known']} random items, "
-        f"number {people[-1]['ordinal']} with {percent(people[-1]['success'])}."
-    )
+        return tell("riskiest.none")
+    first, last = people[0], people[-1]
+    return tell("riskiest", share=percent(first["success"]), known=first["known"], number=last["ordinal"],
+                last=percent(last["success"]))  # fmt: skip
 
 
 def _residual(
-    manifest: dict[str, Any], found: Sequence[Finding], missing: Sequence[dict[str, str]], context: Context
+    manifest: dict[str, Any], found: Sequence[Finding], missing: Sequence[dict[str, str]], context: Context, tell: Tell
 ) -> dict[str, Any]:
     promise = manifest["guarantee"]
-    risks = [f"{f.criterion}: {f.attack}, {f.verdict}." for f in found if f.verdict in (ABOVE, BETWEEN)]
+    risks = [
+        tell("risk", criterion=tell(f"criterion.{f.criterion}"), attack=tell(f"attack.{f.attack}"),
+             verdict=tell(f"verdict.{f.verdict}")) for f in found if f.verdict in (ABOVE, BETWEEN)
+    ]  # fmt: skip
     if promise["given"]:
-        risks.append(f"The promise takes as public: {promise['given']}. Where that is wrong, it does not cover it.")
+        risks.append(tell("risk.given", given=promise["given"]))
     if promise["status"] == "proved" and promise["unit"] not in ("user", None):
-        risks.append(f"The promise is about {UNITS[promise['unit']]}.")
+        risks.append(tell("risk.unit", unit=tell(f"unit.{promise['unit']}")))
     if missing:
-        risks.append(f"Not attacked, or not judged: {', '.join(dict.fromkeys(gap['attack'] for gap in missing))}.")
-    risks.append("Attacks that nobody has thought of yet" + (", within the promise." if promise["epsilon"] else "."))
+        risks.append(tell("risk.missing", names=", ".join(dict.fromkeys(gap["attack"] for gap in missing))))
+    risks.append(tell("risk.unknown_within" if promise["epsilon"] else "risk.unknown"))
+    to = context.recipient
+    own = to.name in ("public", "contractor", "team")
     return {
         "risks": risks,
-        "mitigations": list(context.recipient.mitigations),
-        "monitoring": context.recipient.monitoring,
+        "mitigations": [tell(f"recipient.{to.name}.mitigation.{k}") for k in (1, 2)] if own else list(to.mitigations),
+        "monitoring": tell(f"recipient.{to.name}.monitoring") if own else to.monitoring,
     }
 
 
-def _ledger(context: Context) -> dict[str, Any]:
+def _ledger(context: Context, tell: Tell) -> dict[str, Any]:
     if not context.ledger:
-        return {"lines": ["No ledger was named, so earlier releases about the same people are not counted here."]}
+        return {"lines": [tell("ledger.none")]}
     if not Path(context.ledger).exists():
         raise RecveilError(f"{context.ledger}: there is no such ledger; leave --ledger out, or name the right one")
     name = f"{context.ledger}, "
     lines = [line.removeprefix(name).removeprefix(f"{context.ledger}: ") for line in ledger.summary(context.ledger)]
     return {
-        "lines": lines or ["The ledger has no release yet."],
+        "lines": lines or [tell("ledger.empty")],
         "releases": ledger.registry(context.ledger)["releases"],
     }

@@ -58,7 +58,9 @@ class Decided:
 
     def record(self) -> dict[str, Any]:
         facts = self.claim.facts if self.claim else {}
-        told = {key: facts.get(key) for key in ("recipient", "to", "conditions", "until", "by", "role", "reason")}
+        told = {
+            key: facts.get(key) for key in ("recipient", "to", "conditions", "until", "review", "by", "role", "reason")
+        }
         return {"outcome": self.outcome, **told, "sentence": self.sentence()}
 
 
@@ -70,7 +72,12 @@ def standing(checked: Checked, approvers: int = 1) -> Decided:
 
     A clock that was set back brings no approval back: what is dated later than the clock has passed too.
     """
-    said = [c for c in checked.claims if c.kind in DECISIONS and _counts(c, checked)]
+    owners = {c.fingerprint for c in checked.claims if c.kind == "released"}
+    said = [
+        c
+        for c in checked.claims
+        if c.kind in DECISIONS and _counts(c, checked) and not (c.kind == APPROVED and c.fingerprint in owners)
+    ]
     if not said:
         return NOBODY
     last = said[-1]

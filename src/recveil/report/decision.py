@@ -1,4 +1,4 @@
-"""The decision sheet as a page: what stands in decision.json, for a screen and for two or three sheets of paper."""
+"""The decision sheet as a page, in a language: one sheet to sign, and an annex with everything that it rests on."""
 
 from __future__ import annotations
 
@@ -7,44 +7,98 @@ from itertools import groupby
 from typing import Any
 
 from recveil.report.page import markup, render
-from recveil.report.words import STATUS, percent
+from recveil.report.words import percent
+from recveil.web.messages import Tell, teller
 
-OUTCOMES = {"for": "Speaks for release", "against": "Speaks against release", "open": "Not enough evidence"}
 WIDTH, HEIGHT = 240, 150
+DOTS, STEP = 20, 11  # a hundred dots in rows of twenty
+FINGERPRINT = 16  # characters of a digest that are printed
+DECLARED = ("controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model")
 
 
-def page(sheet: dict[str, Any]) -> str:
-    """The whole page; it asks nobody for anything."""
+def page(sheet: dict[str, Any], language: str = "en") -> str:
+    """The whole page; it asks nobody for anything. `sheet` speaks the same language."""
+    tell = teller("sheet", language)
     groups = [
         (criterion, list(rows))
         for criterion, rows in groupby(sheet["attacks"]["findings"], key=lambda row: row["criterion"])
     ]
     promise = sheet["guarantee"]
     drawn = promise["status"] in ("proved", "experiment") and promise["epsilon"] is not None
+    right = math.ceil(100 * believed_after(0.5, promise["epsilon"]) - 1e-9) if drawn else 100
     return render(
         "decision.html",
-        {"percent": percent, "number": _number},
+        {"percent": percent, "number": _number, "raised": lambda text: text[:1].upper() + text[1:]},
         sheet=sheet,
+        language=language,
         groups=groups,
-        outcome=OUTCOMES[sheet["verdict"]["outcome"]],
-        status=STATUS[promise["status"]],
-        odds=markup(odds(promise["epsilon"])) if drawn else "",
+        label=lambda name, **values: tell(f"label.{name}", **values),
+        tell=tell,
+        bars=[(row, markup(bar(_counted(row), row["limit"], over=True))) for row in sheet["attacks"]["findings"]],
+        kept=[(row, markup(bar(_figures(row), row["asked"], over=False))) for row in sheet["wish"]],
+        marks=(sheet.get("bundle", "")[:FINGERPRINT], sheet.get("digest", "")[:FINGERPRINT]),
+        declared=DECLARED,
+        dots=markup(hundred(right, tell("label.dots", n=right))) if drawn else "",
+        right=right,
+        odds=markup(odds(promise["epsilon"], tell)) if drawn else "",
         likely=_most(believed_after(0.5, promise["epsilon"])) if drawn else "",
     )
 
 
-def odds(epsilon: float) -> str:
+def _at(share: float) -> str:
+    """Where a share stands on the line of a bar."""
+    return f"{2 + 196 * min(max(share, 0.0), 1.0):.1f}"
+
+
+def bar(figures: tuple[float, float, float] | None, limit: float, over: bool) -> str:
+    """A value with its interval and its limit on a line from 0 to 1; `over`: beyond the limit is bad, else below."""
+    tick = f'<path d="M{_at(limit)} 0V18" class="tick"/>'
+    track = '<rect x="2" y="6" width="196" height="6" class="track"/>'
+    if figures is None:
+        return f'<svg class="bar-of" viewBox="0 0 200 18" aria-hidden="true">{track}{tick}</svg>'
+    value, low, high = figures
+    bad = low > limit if over else high < limit
+    good = high <= limit if over else low >= limit
+    kind = "bad" if bad else "good" if good else "open"
+    return (
+        f'<svg class="bar-of {kind}" viewBox="0 0 200 18" aria-hidden="true">{track}'
+        f'<rect x="2" y="6" width="{196 * min(max(value, 0.0), 1.0):.1f}" height="6" class="value"/>'
+        f'<path d="M{_at(low)} 9H{_at(high)}M{_at(low)} 5V13M{_at(high)} 5V13" class="whisker"/>{tick}</svg>'
+    )
+
+
+def _counted(row: dict[str, Any]) -> tuple[float, float, float]:
+    """What is held against the limit: the gain over strangers, where it is known."""
+    gain = row["gain"] or (row["value"], row["low"], row["high"])
+    return gain[0], gain[1], gain[2]
+
+
+def _figures(row: dict[str, Any]) -> tuple[float, float, float] | None:
+    return None if row["value"] is None else (row["value"], row["low"], row["high"])
+
+
+def hundred(right: int, says: str) -> str:
+    """A hundred guesses, and how many of them may be right."""
+    circles = "".join(
+        f'<circle cx="{STEP * (k % DOTS + 0.5)}" cy="{STEP * (k // DOTS + 0.5)}" r="4" '
+        f'class="{"right" if k < 50 else "more" if k < right else "wrong"}"/>'
+        for k in range(100)
+    )
+    return f'<svg class="dots" viewBox="0 0 {DOTS * STEP} {5 * STEP}" role="img" aria-label="{says}">{circles}</svg>'
+
+
+def odds(epsilon: float, tell: Tell | None = None) -> str:
     """A small picture: what an attacker may believe after the release, by what she believed before."""
+    tell = tell or teller("sheet", "en")
     points = [(p / 40, believed_after(p / 40, epsilon)) for p in range(41)]
     bound = " ".join(f"{30 + x * 200:.1f},{130 - y * 120:.1f}" for x, y in points)
     after = ", ".join(_most(believed_after(p, epsilon)) for p in (0.1, 0.5, 0.9))
-    label = f"Believed before at 10, 50 and 90 percent, at most {after} after"
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{tell("label.picture", after=after)}">'
         '<path d="M30 10V130H230" class="axis"/><path d="M30 130L230 10" class="same"/>'
         f'<polyline points="{bound}" class="bound"/>'
-        '<text x="130" y="147" text-anchor="middle">believed before</text>'
-        '<text x="10" y="70" text-anchor="middle" transform="rotate(-90 10 70)">at most after</text>'
+        f'<text x="130" y="147" text-anchor="middle">{tell("label.axis")}</text>'
+        f'<text x="10" y="70" text-anchor="middle" transform="rotate(-90 10 70)">{tell("label.axis_after")}</text>'
         '<text x="27" y="14" text-anchor="end">1</text><text x="27" y="133" text-anchor="end">0</text></svg>'
     )
 

@@ -17,8 +17,9 @@ from recveil.governance.standing import UNDECIDED, standing
 from recveil.governance.verification import verify_bundle
 from recveil.releases.bundle import MANIFEST, verified_digests
 from recveil.releases.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
+from recveil.releases.keys import load_key, new_key
 from recveil.releases.places import Folder
-from recveil.releases.signing import Ask, Signer, load_key, new_key
+from recveil.releases.signing import Ask, Signer
 
 
 def bundle_place(project: Project, name: str) -> Path:

@@ -7,8 +7,8 @@ from typing import Any
 from recveil.desk.project.bundles import bundle_place, put_aside, recipient, signer
 from recveil.desk.project.choices import ChoiceError, Choices, last_day
 from recveil.desk.project.folder import Project
+from recveil.governance.context import Context
 from recveil.governance.decision import Decider, NoReasonError, decide
-from recveil.governance.sheet import Context
 from recveil.releases.claims import APPROVED, OFFICER
 from recveil.releases.signing import Ask
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from recveil.data import Interactions
-from recveil.governance.sheet import UNITS
+from recveil.governance.evidence import ENGLISH
 from recveil.mechanisms import known_mechanisms
 
 SENTENCES = {"user": "a person with everything she did", "session": "one session", "record": "one record"}
@@ -26,7 +26,7 @@ def units(rows: Interactions, columns: list[dict[str, Any]]) -> list[dict[str, A
         {
             "unit": unit,
             "sentence": SENTENCES[unit],
-            "means": UNITS[unit],
+            "means": ENGLISH(f"unit.{unit}"),
             "possible": not reasons[unit],
             "why": reasons[unit],
             "columns": {"user": column} if unit == "session" and column else None,

@@ -150,6 +150,7 @@ def _found_with_both(
         len(people),
         chance=1 / len(compare.first.people),
         control=float(wrong.mean()),
+        control_n=len(people),
         params={"known": known.shape[1], "by": compare.how},
         note=words,
     )

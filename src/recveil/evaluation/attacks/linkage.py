@@ -238,11 +238,14 @@ def linked(
     r = params["known"] - 1
     people, success = per_person(side.people, outcome.success[:, r])
     claims = outcome.claims[:, r] == 1.0
-    control = None
+    control, strangers = None, None
     if len(sides) > 1:
-        _, other = sides[1]
+        others, other = sides[1]
         counted = other.success if whose.how == "closest" else other.claims
-        control = float(np.nanmean(counted[:, r])) if np.isfinite(counted[:, r]).any() else None
+        asked = np.isfinite(counted[:, r])
+        control = float(counted[asked, r].mean()) if asked.any() else None
+        if whose.how == "closest" and asked.any():  # else of strangers claims are counted, of people only right ones
+            strangers = len(np.unique(others.people[asked]))
     right = float(outcome.success[claims, r].mean()) if claims.any() else 0.0
     words = [whose.note] if whose.note else []
     words.append(f"claims to have found {np.nanmean(outcome.claims[:, r]):.1%}, and is right in {right:.1%} of these")
@@ -253,6 +256,7 @@ def linked(
         len(people),
         chance=float(blind.mean()),
         control=control,
+        control_n=strangers,
         params=params,
         note="; ".join(words),
     )

@@ -106,6 +106,7 @@ def _ratings(
                     len(hits),
                     chance=_blind(guess[rows], true[rows], person[rows], len(values)),
                     control=control,
+                    control_n=None if held is None else len(held),
                     params={"values": "ratings", "rows": which, "attacker": attacker},
                     note=words,
                 )
@@ -231,6 +232,7 @@ def _clicks(
                 len(hits),
                 chance=float((train.lengths[people] / train.n_items).mean()),
                 control=control,
+                control_n=None if held is None else min(len(held.people), len(people)),
                 params={"values": "clicks", "attacker": attacker},
                 note=f"as many guesses as she has items; bits left alone with probability {known:.3f}"
                 if attacker == "bayes"

@@ -16,6 +16,7 @@ def measured(
     *,
     chance: float,
     control: float | None = None,
+    control_n: int | None = None,
     params: Mapping[str, Any],
     note: str = "",
 ) -> Measurement:
@@ -23,4 +24,5 @@ def measured(
     words = [note] if note else []
     if low <= chance:
         words.append("no better than chance")
-    return Measurement(name, value, low, high, n, control, chance, params, note="; ".join(words))
+    words_ = "; ".join(words)
+    return Measurement(name, value, low, high, n, control, chance, params, note=words_, control_n=control_n)

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup, escape
+from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 FILES = Path(__file__).parent / "files"
 LANGUAGES = ("en", "de")  # the same as in files/messages.js
+Tell = Callable[..., str]  # a text by its name, with values filled in
 LONGEST = 200  # characters of a wish that are read
 
 
@@ -46,15 +48,29 @@ def chosen(accepted: str | None) -> str:
 
 def speaker(app: str, language: str) -> Callable[..., Markup]:
     """`say(name, **values)` for a template: the text with its values filled in, both escaped unless Markup."""
-    texts = catalogue(app, language)
+    from markupsafe import Markup, escape
 
-    def say(name: str, **values: Any) -> Markup:
-        text = texts.get(name) or texts.get(f"{name}.{'one' if values.get('n') == 1 else 'other'}")
-        if text is None:
-            raise KeyError(f"{app}.{language}.json has no {name}")
-        return Markup(escape(text)).format(**values)
+    def say(name: str, /, **values: Any) -> Markup:
+        return Markup(escape(_text(app, language, name, values))).format(**values)
 
     return say
+
+
+def teller(app: str, language: str) -> Tell:
+    """`tell(name, **values)`: the text as it is, for what is no page."""
+
+    def tell(name: str, /, **values: Any) -> str:
+        return _text(app, language, name, values).format(**values)
+
+    return tell
+
+
+def _text(app: str, language: str, name: str, values: Mapping[str, Any]) -> str:
+    texts = catalogue(app, language)
+    text = texts.get(name) or texts.get(f"{name}.{'one' if values.get('n') == 1 else 'other'}")
+    if text is None:
+        raise KeyError(f"{app}.{language}.json has no {name}")
+    return text
 
 
 def differences(app: str) -> list[str]:
