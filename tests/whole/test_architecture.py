@@ -151,6 +151,7 @@ STEPS_OF_THEIR_OWN = {
     "desk.direct": "lists straight from published tables",
     "evaluation.estimate": "what a comparison costs, before it starts",
     "governance.evidence": "what a decision rests on",
+    "governance.sheet": "what the officer reads",
     "governance.dossier": "what travels between owner and officer",
     "governance.use_kept": "use against the wish, the other half of a decision",
     "releases.agent": "keys of an SSH agent",
