@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from recveil.releases.inputs import as_input
-from recveil.releases.signing import load_key
+from recveil.releases.keys import load_key
 from recveil.series import folder
 from recveil.series.erasing import forget
 from recveil.series.opening import SeriesRequest, next_period, run_new_series
