@@ -25,6 +25,7 @@ from test_contracts import mechanism
 import recveil
 from recveil.api.owners_screen import DataWarning
 from recveil.errors import RecveilError
+from recveil.formats.schema import Schema
 from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse, text
@@ -193,18 +194,36 @@ def declared(made: Mechanism, form: str) -> str:
     return ",".join(f"{c}={c}" for c in columns_for(made, form)) if form == "jsonl" else ""
 
 
+def options_of(made: Mechanism, form: str) -> list[object]:
+    """The same for a command line; a file whose shape nothing but rows tells has a schema."""
+    if form not in ("json", "headless.csv"):
+        return ["--columns", declared(made, form)] if declared(made, form) else []
+    columns = columns_for(made, form)
+    how: dict[str, Any] = {"format": "json"} if form == "json" else {
+        "format": "csv", "header": False, "names": tuple(columns), "separator": ","
+    }  # fmt: skip
+    Path("log.toml").write_text(Schema({c: c for c in columns}, **how).text())
+    return ["--schema", "log.toml"]
+
+
 def put(rows: list[Row], made: Mechanism, form: str) -> str:
-    name = f"data.{form}"
-    Path(name).write_bytes(FILES[form](rows, columns_for(made, form)))
+    """Its place: a file, or a folder of parts, each with the header."""
+    name, content = f"data.{form}", FILES[form](rows, columns_for(made, form))
+    if form != "parts":
+        Path(name).write_bytes(content)
+        return name
+    Path(name).mkdir()
+    head, *lines = content.splitlines(keepends=True)
+    for n, half in enumerate((lines[: len(lines) // 2], lines[len(lines) // 2 :])):
+        Path(name, f"{n}.csv").write_bytes(b"".join([head, *half]))
     return name
 
 
 def release_by_command(house: House, made: Mechanism, rows: list[Row], form: str, *more: object) -> Outcome:
     house.place()
-    options = ["--columns", declared(made, form)] if declared(made, form) else []
     public = ["--items", house.lists, "--catalogue-is-public"]
     data = put(rows, made, form)
-    return house.command("release", data, "--with", text(made), "-o", "out", *public, *options, *more)
+    return house.command("release", data, "--with", text(made), "-o", "out", *public, *options_of(made, form), *more)
 
 
 def release_in_python(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
@@ -221,7 +240,7 @@ def release_in_python(house: House, made: Mechanism, rows: list[Row], form: str)
 def recommended(house: House, made: Mechanism, rows: list[Row], form: str, *more: object) -> Outcome:
     """The lists of everybody else, and those of similar items; a list goes to its own user alone."""
     house.place()
-    options = ["--columns", declared(made, form)] if declared(made, form) else []
+    options = options_of(made, form)
     options += (
         ["--similar", "similar", "--minsup", 0]
         if made.learned_from == "bits"
@@ -247,7 +266,7 @@ def tuned(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
     house.place()
     handed = lambda data, spec, *rest: Tuned(spec, (fingerprint(data),), {})  # noqa: E731, ARG005
     house.monkeypatch.setattr(tune, "tune_usefulness", handed)
-    options = ["--columns", declared(made, form)] if declared(made, form) else []
+    options = options_of(made, form)
     name, _ = made.strength or ("", ())
     spec = ",".join(part for part in text(made).replace(":", ":,").split(",") if not part.startswith(f"{name}="))
     spec = spec.replace(":,", ":").removesuffix(":")
@@ -327,7 +346,7 @@ def held_out(house: House, made: Mechanism, rows: list[Row], form: str) -> Outco
 
 def release_on_spark(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
     house.place()
-    options = ["--columns", declared(made, form)] if declared(made, form) else []
+    options = options_of(made, form)
     public = ["--items", house.items, "--catalogue-is-public", "--engine", "spark"]
     return house.command("release", put(rows, made, form), "--with", text(made), "-o", "out", *public, *options)
 

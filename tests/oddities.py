@@ -43,10 +43,21 @@ ODDITIES: dict[str, list[Row]] = {
     "an empty id": [{"item": ""}, {"user": ""}, {"item": "   "}],
     "other types": [{"item": True}, {"item": {"a": MARK}}, {"item": 3.5}, {"item": 2**70, "time": 2**62}],
     "numbers in other clothes": [{"item": "03"}, {"item": "+3"}, {"item": "3.0"}, {"item": "NaN"}],
+    "half a letter": [{"item": "\ud800"}, {"user": "\ud800"}, {"item": 4, "time": "\ud800"}],
+    "letters of other files": [{"user": "\x1f\x8b"}, {"user": "[", "item": 4}, {"item": "{"}],
     "a new item": [{"item": 999}, {"item": 4}],
     "everything": [{"item": int(item), "time": n} for n, item in enumerate(ITEMS)],
 }  # fmt: skip
-NEW_ITEMS = {"text among numbers", "a text for an id", "lists", "other types", "numbers in other clothes", "a new item"}
+NEW_ITEMS = {
+    "half a letter",
+    "letters of other files",
+    "text among numbers",
+    "a text for an id",
+    "lists",
+    "other types",
+    "numbers in other clothes",
+    "a new item",
+}
 
 
 def base_of(mechanism: Mechanism) -> list[Row]:
@@ -96,7 +107,12 @@ def neighbour(mechanism: Mechanism, odd: str, position: str) -> list[Row] | None
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else json.dumps(value) if isinstance(value, list | dict) else str(value)
+    return "" if value is None else json.dumps(value) if isinstance(value, list | dict) else whole(str(value))
+
+
+def whole(text: str) -> str:
+    """As what has types holds it: half a letter is none."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _line(row: Row, columns: list[str], write: Callable[[list[str]], str]) -> bytes:
@@ -170,6 +186,15 @@ def _itemsets(rows: list[Row], columns: list[str]) -> bytes:  # noqa: ARG001
     return "".join(f"{user}\t{','.join(items)}\n" for user, items in lines).encode()
 
 
+def _array(rows: list[Row], columns: list[str]) -> bytes:
+    """One text, in which a mark before an object would make it none."""
+    return (
+        b"["
+        + _jsonl([{c: v for c, v in row.items() if c != BOM} for row in rows], columns).replace(b"}\n{", b"},\n{")
+        + b"]"
+    )
+
+
 FILES: dict[str, Callable[[list[Row], list[str]], bytes]] = {
     "csv": _delimited(","),
     "tsv": _delimited("\t"),
@@ -177,6 +202,9 @@ FILES: dict[str, Callable[[list[Row], list[str]], bytes]] = {
     "inter": _delimited("\t", suffix=":token"),
     "dat": _delimited("\t", quotes=False),
     "jsonl": _jsonl,
+    "json": _array,
+    "headless.csv": lambda rows, columns: _delimited(",")(rows, columns).partition(b"\n")[2],
+    "parts": _delimited(","),
     "parquet": _parquet(numbers),
     "text.parquet": _parquet(texts),
     "itemsets": _itemsets,

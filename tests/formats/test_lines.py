@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
 from recveil.evaluation.inspect import warnings_of
-from recveil.formats import read
+from recveil.formats import from_frame, read
 from recveil.formats.lines import stand_alone
 from recveil.formats.sources import DataFile
 
@@ -152,3 +155,19 @@ def test_a_release_with_a_proof_takes_what_it_can_and_names_nobody(recveil: Run,
     refused = recveil("release", "d.csv", "--with", "mask:p=0.9", "-o", "two", "--duplicates", "error", code=1)
     assert "would refuse by what stands in the data" in refused.stderr
     assert "line" in recveil("release", "d.csv", "--with", "pseudonymise", "-o", "three", code=1).stderr
+
+
+ODD_VALUES = ("\ud800", 10**5000, Decimal("1e999"), Decimal("sNaN"), Fraction(10**400), object())
+
+
+@pytest.mark.parametrize("odd", ODD_VALUES, ids=["half a letter", "digits", "large", "nan", "fraction", "object"])
+def test_no_value_of_a_pandas_table_refuses_others(odd: Any) -> None:
+    rows: list[list[Any]] = [[u, i, 10 * u + i] for u in range(5) for i in range(4)]
+    names = ["user", "item", "time"]
+    want = from_frame(pd.DataFrame(rows, columns=names), broken="drop").frame()
+    for n in range(3):
+        hers: list[Any] = [77, 2, 5]
+        hers[n] = odd
+        found = from_frame(pd.DataFrame([hers, *rows], columns=names), broken="drop").frame()
+        others = found.filter(pl.col("user").cast(pl.String).is_in(["0", "1", "2", "3", "4"]))
+        assert others.cast(int).equals(want.cast(int))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ ODD = [
     {"uid": None, "film": None, "at": None},
     {"uid": 7000, "film": 3, "at": "soon"},
     {"at": 1},
+    {"uid": 7000, "film": "\ud800", "at": "\ud800"},
+    {"uid": "\ud800"},
     {},
 ]
 
@@ -147,6 +150,48 @@ def test_no_object_changes_how_others_are_read(odd: Any, tmp_path: Path) -> None
             found = read(path, broken="drop", **how)
             assert found.frame().columns == ["user", "item", "time"]
             assert found.frame().filter(pl.col("user").cast(pl.String) != "7000").cast(int).equals(want)
+
+
+IN_ARRAYS = {
+    **{str(n): json.dumps(one) for n, one in enumerate(ODD)},
+    "digits": '{"uid": 7000, "film": ' + "9" * 5000 + "}",
+    "braces": '{"uid": 7000, "at": "}{[\\""}',
+    "depth": '{"uid": 7000, "film": ' + "[" * 3000 + "]" * 3000 + "}",
+    "null": "null",
+    "lists": "[1, [2]]",
+}
+
+
+@pytest.mark.parametrize("odd", IN_ARRAYS.values(), ids=IN_ARRAYS)
+def test_no_object_of_an_array_changes_how_others_are_read(odd: str, tmp_path: Path) -> None:
+    """One text holds everybody: nothing in it is refused, and whether it is an array is declared."""
+    few, schema, path = (
+        [json.dumps(e, indent=1) for e in EVENTS[:40]],
+        replace(EVENT, format="json"),
+        tmp_path / "a.json",
+    )
+    path.write_text(f"[{','.join(few)}]")
+    want = read(path, broken="drop", schema=schema).frame()
+    assert want.height == 40
+    for place in (0, 11, 40):
+        path.write_text(f"[{', '.join([*few[:place], odd, *few[place:]])}]")
+        found = read(path, broken="drop", schema=schema).frame()
+        others = found.filter(pl.col("user").cast(pl.String).is_in([str(e["uid"]) for e in EVENTS]))
+        assert others.cast(int).equals(want)
+        with pytest.raises(RecveilError, match="proposes a schema"):
+            read(path, broken="drop", columns=dict(EVENT.columns))
+
+
+@pytest.mark.parametrize("first", [b"\x1f\x8b,3,5", b"\x28\xb5\x2f\xfd", b"PAR1", b""])
+def test_whoever_stands_first_without_a_header_is_no_packed_file(first: bytes, tmp_path: Path) -> None:
+    rows = [f"{e['uid']},{e['film']},{e['at']}".encode() for e in EVENTS]
+    names = ("uid", "film", "at")
+    for form in (replace(EVENT, format="csv", header=False, names=names, separator=mark) for mark in (",", "::")):
+        (tmp_path / "log.csv").write_bytes(b"\n".join([first, *rows]).replace(b",", form.separator.encode()))
+        found = read(tmp_path / "log.csv", broken="drop", schema=form).frame()
+        assert found.filter(pl.col("user").cast(pl.String).str.contains(r"^\d+$")).height == len(EVENTS)
+        (tmp_path / "log.csv").write_bytes(b"")  # she was the only one
+        assert len(read(tmp_path / "log.csv", broken="drop", schema=form)) == 0
 
 
 def test_a_release_with_a_proof_asks_for_a_schema(recveil: Run, tmp_path: Path) -> None:

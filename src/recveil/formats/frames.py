@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Note, Raw, Types, interactions, select
 from recveil.formats.duplicates import Keep, deduplicate
+from recveil.formats.lines import whole_letters
 from recveil.formats.roles import Roles, assign
 from recveil.formats.schema import Schema, check_alone
 from recveil.formats.sources import LIBRARIES, first_line, one_line
@@ -84,7 +85,7 @@ def _texts(column: Any, role: str) -> pl.Series:
     """Values of any kinds, as text; the quick way gives the same where it succeeds."""
     try:
         made = pl.Series(column)
-    except (TypeError, ValueError, OverflowError, *LIBRARIES):
+    except (TypeError, ValueError, ArithmeticError, *LIBRARIES):
         made = pl.Series([], dtype=pl.Object)
     if made.dtype == pl.String or made.dtype.is_integer():
         return made.cast(pl.String)
@@ -94,18 +95,26 @@ def _texts(column: Any, role: str) -> pl.Series:
 def _text(value: Any, role: str) -> str | None:
     """A value as a text file would have it; None where it is neither an id nor a number nor a time."""
     if isinstance(value, str):
-        return value
+        return whole_letters(value)
     if isinstance(value, bool | np.bool_):
         return str(int(value)) if role == "rating" else None
-    if isinstance(value, Integral):
-        return str(int(value))
-    if isinstance(value, Real | Decimal) and math.isfinite(number := float(value)):
-        if number.is_integer() and abs(number) < 2**53:
-            return str(int(number))
-        return None if role in IDS else repr(number)
+    if isinstance(value, Real | Decimal):
+        try:
+            return _digits(value, role)
+        except (ValueError, ArithmeticError):  # more digits than Python writes, or larger than any float
+            return None
     if isinstance(value, date) and role == "time" and value == value:  # pandas' missing time is not itself
         return value.isoformat()
     return None
+
+
+def _digits(value: Any, role: str) -> str | None:
+    if isinstance(value, Integral):
+        return str(int(value))
+    number = float(value)
+    if number.is_integer() and abs(number) < 2**53:
+        return str(int(number))
+    return None if role in IDS or not math.isfinite(number) else repr(number)
 
 
 def _is_list(value: Any) -> bool:

@@ -15,7 +15,7 @@ import polars as pl
 
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Raw, select
-from recveil.formats.lines import objects_by_line
+from recveil.formats.lines import objects_by_line, whole_letters
 from recveil.formats.roles import Names, assign, several
 from recveil.formats.schema import Schema, undeclared
 from recveil.formats.sources import DataFile, first_line
@@ -27,7 +27,7 @@ def read_jsonl(source: DataFile, mapping: Mapping[str, Names] | None, broken: Br
     """The columns that play a role; where rows are dropped, nobody's object says which there are."""
     lenient = broken == "drop"
     declared = schema is not None or lenient
-    if declared and not mapping:
+    if (declared and not mapping) or (lenient and source.kind == "json" and schema is None):  # lines, or an array
         raise undeclared(source.name)
     header = declared_keys(mapping or {}, schema) if declared else _first_keys(source)
     roles = assign(list(header), mapping, source.name, closed=declared)
@@ -90,7 +90,7 @@ def _parse(source: DataFile, kinds: Kinds, lenient: bool) -> tuple[pl.DataFrame,
 def _by_hand(line: bytes, kinds: Kinds) -> pl.DataFrame:
     """A line that polars does not take: its person stays if it is an object, and what does not fit is missing."""
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -98,13 +98,9 @@ def _by_hand(line: bytes, kinds: Kinds) -> pl.DataFrame:
 
     def fitting(value: Any, kind: Any) -> Any:
         if kind == pl.String:
-            return (
-                None
-                if value is None or isinstance(value, list | dict)
-                else value
-                if isinstance(value, str)
-                else json.dumps(value)
-            )
+            if value is None or isinstance(value, list | dict):
+                return None
+            return whole_letters(value if isinstance(value, str) else json.dumps(value))
         return [fitting(one, pl.String) for one in value] if isinstance(value, list) else None
 
     return pl.DataFrame({name: [fitting(found.get(name), kind)] for name, kind in kinds.items()}, schema=kinds)

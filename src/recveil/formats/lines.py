@@ -25,7 +25,7 @@ Reader = Callable[[Any], Any]  # Python's csv reader of some lines
 def stand_alone(source: DataFile, separator: str, quotes: bool, least: int) -> bool:
     """Whether every quoted field begins and ends as one on its own line, and no line lacks separators."""
     content = source.content
-    if content is None and source.path.stat().st_size == 0:
+    if source.size == 0:
         return True
     text = np.asarray(np.memmap(source.path, np.uint8, "r")) if content is None else np.frombuffer(content, np.uint8)
     following = np.append(text[1:], NEWLINE).astype(np.uint8)  # the last line ends, too
@@ -84,6 +84,11 @@ def fields_by_line(
             for k, column in enumerate(columns):
                 column.append((fields[k] or None) if k < len(fields) else None)
     return pl.DataFrame({str(n): pl.Series(column, dtype=pl.String) for n, column in enumerate(columns)}), lost
+
+
+def whole_letters(text: str) -> str:
+    """A text that can be written: U+FFFD stands for half of a pair of surrogates, which JSON and Python may hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def objects_by_line(

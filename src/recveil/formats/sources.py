@@ -24,6 +24,7 @@ from recveil.formats.parts import KINDS, PACKED, Location, ending_of, name_of, p
 TABLES = ("parquet",)  # of typed columns; all others are text
 FORMATS = (*KINDS, "lists")  # what a schema may say; of the last no ending tells
 HEADLESS = ("data", "itemsets", "jsonl", "json", "lists")  # a file of nobody has nothing in it
+_BRACES = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]', re.DOTALL)  # of JSON, and texts, in which they are letters
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
@@ -113,11 +114,11 @@ def _joined(name: str, files: tuple[DataFile, ...], form: Any) -> DataFile:
 
 
 def _found(path: str, empty: bool, form: Any, several: bool = False) -> DataFile:
-    source = opened(path, form.format if form else "", empty, several)
+    source = opened(path, form.format if form else "", empty, several, headless=form is not None and not form.header)
     with one_line(source.name):
         if form is not None and (form.encoding or form.line_ends):
             source = replace(source, content=_in_utf8(source, form))
-        return _array(_unmarked(source)) if source.kind == "json" else _unmarked(source)
+        return _array(_unmarked(source), lenient=empty) if source.kind == "json" else _unmarked(source)
 
 
 def _in_utf8(source: DataFile, form: Any) -> bytes:
@@ -129,9 +130,11 @@ def _in_utf8(source: DataFile, form: Any) -> bytes:
     return (text.replace("\r\n", "\n").replace("\r", "\n") if form.line_ends == "cr" else text).encode()
 
 
-def _array(source: DataFile) -> DataFile:
-    """One array of objects as JSON lines; what is lines already stays."""
+def _array(source: DataFile, lenient: bool) -> DataFile:
+    """One array of objects as JSON lines; what is lines already stays. `lenient`: whatever stands in one of them."""
     content = source.read()
+    if lenient:
+        return replace(source, content=b"\n".join(objects_of(content)))
     if not content.lstrip().startswith(b"["):
         return replace(source, content=content)
     try:
@@ -141,10 +144,23 @@ def _array(source: DataFile) -> DataFile:
     return replace(source, content=b"\n".join(json.dumps(one, ensure_ascii=False).encode() for one in found))
 
 
-def opened(name: str, kind: str = "", empty: bool = False, several: bool = False) -> DataFile:
+def objects_of(content: bytes) -> Iterator[bytes]:
+    """The outermost objects of JSON, each on one line: from brace to brace, whatever they hold."""
+    depth, begin = 0, 0
+    for found in _BRACES.finditer(content):
+        if found[0] == b"{":
+            begin = begin if depth else found.start()
+            depth += 1
+        elif found[0] == b"}" and depth:
+            depth -= 1
+            if not depth:
+                yield content[begin : found.end()].replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def opened(name: str, kind: str = "", empty: bool = False, several: bool = False, headless: bool = False) -> DataFile:
     """The file of this name as it is, unpacked; of the given kind, or that which its ending tells.
 
-    `several`: it is one of several parts, and nothing may stand in it.
+    `several`: it is one of several parts, and nothing may stand in it. `headless`: it begins with somebody's row.
     """
     with one_line(name):
         place = Path(name)
@@ -157,7 +173,7 @@ def opened(name: str, kind: str = "", empty: bool = False, several: bool = False
             hint = f"recveil inspect {quote(name)} --schema log.toml goes by what stands in it"
             raise RecveilError(f"{name}: {unknown('format', ending.strip(), KINDS)}; {hint}")
         kind = KINDS.get(kind or ending, kind)
-        may_be_empty = empty and kind in HEADLESS
+        may_be_empty = empty and (headless or kind in HEADLESS)
         if mode.st_size == 0 and not may_be_empty and not several:
             raise RecveilError(f"{name}: the file is empty")
         source = DataFile(name, place.absolute(), kind)
