@@ -7,6 +7,7 @@ a door by a line in DOORS, a form by one in FILES or FRAMES (oddities.py).
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from test_contracts import mechanism
 
 import recveil
 from recveil.api.owners_screen import DataWarning
+from recveil.court.founding import _sized
 from recveil.errors import RecveilError
 from recveil.formats.schema import Schema
 from recveil.mechanism import Mechanism, PublicInfo, Synthesis
@@ -325,6 +327,41 @@ def through_the_desk(house: House, made: Mechanism, rows: list[Row], form: str) 
     return house.python(call)
 
 
+def judged(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
+    """What a court says of itself, with the number of its people held, and its lines in the ledger."""
+    from recveil.court import founding
+
+    here = house.place()
+    (here / "people.jsonl.key").write_text("5a" * 32)
+    house.monkeypatch.setattr(
+        founding, "_sized", lambda settled, request, _, items: _sized(settled, request, 50, items)
+    )
+    house.monkeypatch.setattr(founding.secrets, "token_hex", lambda _: "name")
+    found = house.command(
+        "judge", "new", put(rows, made, form), "--ledger", "people.jsonl", "--catalogue", house.items,
+        "--catalogue-is-public", "--people", "50%", "--epsilon", 4, "-o", "court", *options_of(made, form),
+        leaves=("court/court.json", "court/items.parquet", "people.jsonl"),
+    )  # fmt: skip
+    chance = re.compile(rb'"(date|previous|hash|sha256)": "[^"]*"')
+    return replace(found, files={name: chance.sub(b"", content) for name, content in found.files.items()})
+
+
+def chosen(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
+    """A choice with a budget: what it says where the noise chooses the same, and its line."""
+    from recveil.evaluation import choose
+
+    here = house.place()
+    public = here / "public.csv"
+    public.write_bytes(FILES["csv"](base_of(made), columns_for(made, "csv")))
+    house.monkeypatch.setattr(choose, "noisy_choice", lambda scores, *_: min(scores))
+    house.monkeypatch.setattr(choose, "_fit", lambda *_: None)
+    candidates = [part for spec in (text(made), "mask:p=0.7") for part in ("--with", spec)]
+    return house.command(
+        "compare", put(rows, made, form), *candidates, "--choose-epsilon", 1, "--stand-in", public, "--ledger",
+        "people.jsonl", *options_of(made, form),
+    )  # fmt: skip
+
+
 def fits_recommend(made: Mechanism) -> bool:
     return bool(made.learned_from)
 
@@ -368,6 +405,11 @@ def as_on_spark(spec: str) -> str:
     return f"{spec},delta=0.01" if "tag" in parse(spec).needs and "delta" not in spec else spec
 
 
+def is_of_people(made: Mechanism) -> bool:
+    """Where the door has no mechanism of its own: once, with the clicks of people."""
+    return made.name == "dp-streams"
+
+
 DOORS: dict[str, Door] = {
     "command line": Door(release_by_command, tuple(FILES)),
     "people held out": Door(held_out, ("csv",)),
@@ -376,6 +418,8 @@ DOORS: dict[str, Door] = {
     "tune": Door(tuned, ("csv", "jsonl"), lambda made: bool(made.strength)),
     "audit": Door(audited, ("csv", "parquet", "polars", "pandas", "matrix")),
     "desk": Door(through_the_desk, ("csv", "jsonl", "parquet")),
+    "judge": Door(judged, ("csv", "jsonl", "headless.csv", "parquet"), is_of_people),
+    "choice": Door(chosen, ("csv", "jsonl"), is_of_people),
     "Spark": Door(release_on_spark, ("csv", "jsonl", "parquet"), fits_spark, as_on_spark, on_spark=True),
     "recommend on Spark": Door(
         recommended_on_spark, ("csv",), lambda made: fits_spark(made) and fits_recommend(made), on_spark=True

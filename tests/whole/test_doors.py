@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,14 @@ PLANTED: dict[str, tuple[str, Any, Cell]] = {
     "desk": (
         "recveil.desk.project.bundles.published_place", lambda project, name: project.folder / name,
         Cell(STREAMS, "desk", "csv", "last", "a new item"),
+    ),
+    "judge": (
+        "recveil.court.founding.replace", lambda given, **how: given if "broken" in how else replace(given, **how),
+        Cell(STREAMS, "judge", "csv", "last", "null"),
+    ),
+    "choice": (
+        "recveil.evaluation.choose.replace", lambda given, **how: given,  # noqa: ARG005
+        Cell(STREAMS, "choice", "csv", "first", "null"),
     ),
 }  # fmt: skip
 

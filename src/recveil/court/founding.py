@@ -90,7 +90,7 @@ def run_new(request: CourtRequest, progress: Progress = SILENT) -> Court:
     check_vacant(folder)
     check_writable(folder.path)
     items = _public_items(request)
-    rows = replace(request.data, broken="drop").rows()
+    rows = replace(request.data, broken="drop").rows(progress)
     rows = rows.over_items(listed(rows.items) if items is None else items)
     before = bool([e for e in ledger.read(request.ledger) if e.get("status") and e.get("people") is None])
     people = aside.parted(request.ledger, rows, request.people).test
