@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -274,28 +274,114 @@ def swap_items(
     return baskets
 
 
-def move_error(baskets: list[list[int]], target: list[list[float]], softness: float) -> float:
-    m = len(target)
+def cell_error(
+    counts: list[list[float]], target: list[list[float]], share: list[float] | None, softness: float
+) -> float:
+    """Squares of (counts - target), which weigh 1 / (target, or the product of what both items have, + softness)."""
+    found = 0.0
+    for i, row in enumerate(target):
+        for j, wanted in enumerate(row):
+            weight = wanted if share is None else share[i] * share[j]
+            found += (counts[i][j] - wanted) ** 2 / (weight + softness)
+    return found
+
+
+def pairs_of(baskets: list[list[int]], m: int) -> list[list[float]]:
+    counts = [[0.0] * m for _ in range(m)]
+    for basket in baskets:
+        for a, b in permutations(basket, 2):
+            counts[a][b] += 1 / math.sqrt(len(basket) * (len(basket) - 1) / 2)
+    return counts
+
+
+def moves_of(baskets: list[list[int]], m: int) -> list[list[float]]:
     counts = [[0.0] * m for _ in range(m)]
     for basket in baskets:
         for a, b in pairwise(basket):
             counts[a][b] += 1 / math.sqrt(len(basket) - 1)
-    cells = [(i, j) for i in range(m) for j in range(m)]
-    return sum((counts[i][j] - target[i][j]) ** 2 / (target[i][j] + softness) for i, j in cells)
+    return counts
+
+
+def halves(words: list[int]) -> tuple[int, int]:
+    both = words.pop(0)
+    return both % 2**32, both >> 32
+
+
+def column(row: list[int], u: int) -> int:
+    return next((j for j, c in enumerate(row) if c > u), len(row) - 1)
+
+
+def walk_whole(words: list[int], size: int, rows: list[list[int]]) -> list[int]:
+    """A basket: an item by popularity, the last row, then each by the row of a random member; none twice."""
+    basket: list[int] = []
+    while len(basket) < size:
+        for tries in range(10**9):
+            x, u = halves(words)
+            row = rows[-1] if not basket or tries >= 20 else rows[basket[x * len(basket) >> 32]]
+            new = column(row, u) if tries < 60 else u * len(row) >> 32
+            if new not in basket:
+                break
+        basket.append(new)
+    return basket
+
+
+def swap_whole(
+    key: bytes, baskets: list[list[int]], target: list[list[float]], share: list[float], rows: list[list[int]],
+    softness: float, sweeps: int, tries: int, few: float,
+) -> list[list[int]]:  # fmt: skip
+    """Of a few proposals the first with which the whole error falls; a pair that is there too often is none."""
+    baskets = [list(b) for b in baskets]
+    m = len(target)
+    for sweep in range(sweeps):
+        taken = 0
+        for k, basket in enumerate(baskets):
+            words = chacha_words(key, sweep * len(baskets) + k, 80 * len(basket) + 8)
+            for at in range(len(basket) if len(basket) > 1 else 0):
+                others = [c for c in basket if c != basket[at]]
+                for _ in range(tries):
+                    x, u = halves(words)
+                    other = (x * 5 * len(others) >> 32) // 4
+                    new = column(rows[others[other]] if other < len(others) else rows[-1], u)
+                    seldom = (
+                        other >= len(others) or pairs_of(baskets, m)[new][others[other]] < target[new][others[other]]
+                    )
+                    if new in basket or not seldom:
+                        continue
+                    before, old = cell_error(pairs_of(baskets, m), target, share, softness), basket[at]
+                    basket[at] = new
+                    if cell_error(pairs_of(baskets, m), target, share, softness) < before:
+                        taken += 1
+                        break
+                    basket[at] = old
+        if taken < few * sum(map(len, baskets)):
+            break
+    return baskets
+
+
+def shuffle(key: bytes, baskets: list[list[int]]) -> list[list[int]]:
+    baskets = [list(b) for b in baskets]
+    for k, basket in enumerate(baskets):
+        words = chacha_words(key, k, len(basket) + 20)
+        for last in range(len(basket) - 1, 0, -1):
+            at = below(words, last + 1)
+            basket[at], basket[last] = basket[last], basket[at]
+    return baskets
 
 
 def swap_order(
-    key: bytes, baskets: list[list[int]], target: list[list[float]], softness: float, sweeps: int
-) -> list[list[int]]:
+    key: bytes, baskets: list[list[int]], target: list[list[float]], softness: float, sweeps: int,
+) -> list[list[int]]:  # fmt: skip
     baskets = [list(b) for b in baskets]
+    m = len(target)
     for sweep in range(sweeps):
         for k, basket in enumerate(baskets):
             words = chacha_words(key, sweep * len(baskets) + k, 20 * len(basket) + 8)
             for _ in range(len(basket) if len(basket) > 1 else 0):
-                i, j = below(words, len(basket)), below(words, len(basket))
-                before = move_error(baskets, target, softness)
+                x, u = halves(words)
+                i, j = x * len(basket) >> 32, u * len(basket) >> 32
+                before = cell_error(moves_of(baskets, m), target, None, softness)
                 basket[i], basket[j] = basket[j], basket[i]
-                if move_error(baskets, target, softness) >= before:
+                if cell_error(moves_of(baskets, m), target, None, softness) >= before:
                     basket[i], basket[j] = basket[j], basket[i]
     return baskets
 

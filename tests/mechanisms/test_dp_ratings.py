@@ -29,7 +29,7 @@ from recveil.mechanisms.dp_ratings.levels import item_shares
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, SPREADS
 from recveil.mechanisms.dp_ratings.predicting import from_frames
 from recveil.mechanisms.dp_ratings.scale import scale
-from recveil.mechanisms.dp_streams.drawing import cumulated
+from recveil.mechanisms.dp_streams.baskets import cumulated
 from recveil.mechanisms.spec import parse, text
 from recveil.randomness import seeded
 from recveil.releases.bundle import load

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,18 @@ from recveil.data import Interactions, concat, from_ids
 from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks.epsilon import lower_bound
-from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pairs, swap_items, swap_order, walk
+from recveil.kernels import swaps
+from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pairs, swap_listed, walk
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms import dp_streams
 from recveil.mechanisms.dp_streams import EDGES, UNIT, DpStreams, counting
-from recveil.mechanisms.dp_streams import drawing as steps
+from recveil.mechanisms.dp_streams import baskets as steps
+from recveil.mechanisms.dp_streams.baskets import Pairs, cumulated, cumulated_rows, pair_counts
 from recveil.mechanisms.dp_streams.counting import PAIRS
-from recveil.mechanisms.dp_streams.drawing import Pairs, cumulated, cumulated_rows, pair_counts
 from recveil.mechanisms.dp_streams.lists import similarity
 from recveil.mechanisms.dp_streams.pairs import FALSE, listed, places
 from recveil.mechanisms.spec import parse
-from recveil.randomness import seeded
+from recveil.randomness import Source, seeded
 from recveil.releases.published import drawing, load_statistics, save_statistics
 from recveil.releases.release import draw, publish, release
 
@@ -105,48 +105,106 @@ def test_a_large_basket_is_bounded_too() -> None:
     assert int((after**2).sum()) <= UNIT**2
 
 
-@pytest.mark.kernel
-@pytest.mark.parametrize("whole", [True, False])
-def test_draws_equal_their_twins(whole: bool) -> None:
+@dataclass(frozen=True)
+class Small:
+    """A small table to draw from, baskets walked from it, and the same for the twins."""
+
+    pairs: Pairs
+    starts: np.ndarray
+    item: np.ndarray
+    chance: tuple[np.ndarray, np.ndarray]
+    baskets: list[list[int]]
+    rows: list[dict[int, int]]
+
+
+def small(whole: bool, sizes: list[int], key: Source) -> Small:
     rng = np.random.default_rng(3)
-    m, sizes = 7, [3, 1, 2, 5, 4, 7]
+    m = 7
     M = rng.random((m, m)) * 3
     M = M + M.T
     np.fill_diagonal(M, 0)
     pairs = whole_or_not(M, whole)
     rows, first = cumulated_rows(pairs), cumulated(pairs.strength[None])[0]
     starts = np.cumsum([0, *sizes]).astype(np.int64)
-    key = seeded(9)
     item = walk(key.key(), starts, first, rows, pairs.table)
-    at = pairs.table.indptr
     columns = pairs.table.indices if len(pairs.table.indices) else np.tile(np.arange(m), m)
-    places = [slice(*at[i : i + 2]) for i in range(m)]
+    places = [slice(*pairs.table.indptr[i : i + 2]) for i in range(m)]
     steps = [dict(zip(columns[p].tolist(), rows[p].tolist(), strict=True)) for p in places]
     many = [
         naive.walk_basket(naive.chacha_words(key.key().tobytes(), k, 400), size, first.tolist(), steps)
         for k, size in enumerate(sizes)
     ]
     assert item.tolist() == [i for b in many for i in b]
-    weight = 1 / np.sqrt(np.maximum(np.array(sizes) * (np.array(sizes) - 1) / 2, 1))
-    target = (pairs.weight / 4).astype(np.float32)
-    goal = {(i, int(j)): float(t) for i, p in enumerate(places) for j, t in zip(columns[p], target[p], strict=True)
-            if i < j}  # fmt: skip
-    excess = pair_counts(starts, item, weight, pairs.table) - target
-    swapped = naive.swap_items(key.key().tobytes(), many, goal, first.tolist(), steps, 0.7, 3)
-    accepted = swap_items(key.key(), starts, item, excess, target, first, rows, pairs.table, 0.7, 3)
+    return Small(pairs, starts, item, (first, rows), many, steps)
+
+
+@pytest.mark.kernel
+def test_draws_from_a_list_of_pairs_equal_their_twins() -> None:
+    key = seeded(9)
+    made = small(False, [3, 1, 2, 5, 4, 7], key)
+    table, item, (first, rows) = made.pairs.table, made.item, made.chance
+    target = (made.pairs.weight / 4).astype(np.float32)
+    row = np.repeat(np.arange(7), np.diff(table.indptr))
+    goal = {(int(i), int(j)): float(t) for i, j, t in zip(row, table.indices, target, strict=True) if i < j}
+    excess = pair_counts(made.starts, item, table) - target
+    swapped = naive.swap_items(key.key().tobytes(), made.baskets, goal, first.tolist(), made.rows, 0.7, 3)
+    accepted = swap_listed(key.key(), made.starts, item, excess, target, first, rows, table, 0.7, 3)
     assert item.tolist() == [i for b in swapped for i in b]
     assert accepted >= 3
-    assert np.allclose(excess, pair_counts(starts, item, weight, pairs.table) - target, atol=1e-4)
-    if not whole:
-        return
-    goals = target.reshape(m, m)
-    moves = -goals
-    for basket in swapped:
-        for a, b in pairwise(basket):
-            moves[a, b] += 1 / np.sqrt(len(basket) - 1)
-    ordered = naive.swap_order(key.key().tobytes(), swapped, goals.tolist(), 0.7, 3)
-    assert swap_order(key.key(), starts, item, moves, goals, 0.7, 3) > 3
+    assert np.allclose(excess, pair_counts(made.starts, item, table) - target, atol=1e-4)
+
+
+@pytest.mark.kernel
+def test_draws_from_a_whole_table_equal_their_twins() -> None:
+    key, sizes, scale = seeded(9), [3, 1, 2, 4, 4, 5, 0, 2, 3, 3, 2], 0.25
+    pairs = small(True, sizes, key).pairs
+    starts, word = np.cumsum([0, *sizes]).astype(np.int64), key.key().tobytes()
+    rows = np.vstack([cumulated_rows(pairs).reshape(7, 7), cumulated(pairs.strength[None])])
+    guide = swaps.guides(rows)
+    item = swaps.walk(key.key(), starts, rows, guide)
+    walked = [naive.walk_whole(naive.chacha_words(word, k, 400), size, rows.tolist()) for k, size in enumerate(sizes)]
+    assert item.tolist() == [i for b in walked for i in b]
+    target = pairs.square.astype(np.float32)
+    goal, share = (target * scale).tolist(), np.linspace(0.5, 2, 7, dtype=np.float32)
+    excess = swaps.pair_excess(starts, item, target, scale)
+    assert np.allclose(excess, np.array(naive.pairs_of(walked, 7)) - goal, atol=1e-5)
+    slow = word, walked, goal, share.tolist(), rows.tolist(), 0.1, 3
+    swapped = naive.swap_whole(*slow, swaps.TRIES, swaps.FEW)
+    taken = swaps.swap_items(key.key(), starts, item, excess, share, 0.1, rows, guide, 3)
+    assert item.tolist() == [i for b in swapped for i in b]
+    assert taken >= 3
+    assert np.allclose(excess, np.array(naive.pairs_of(swapped, 7)) - goal, atol=1e-5)
+    mixed = naive.shuffle(word, swapped)
+    swaps.shuffle(key.key(), starts, item)
+    assert item.tolist() == [i for b in mixed for i in b]
+    target *= np.random.default_rng(4).random((7, 7), dtype=np.float32)  # a move is not as likely as the one back
+    goal = (target * scale).tolist()
+    moves = swaps.move_errors(starts, item, target, scale, 0.7)
+    assert np.allclose(moves[..., 0], np.array(naive.moves_of(mixed, 7)) - goal, atol=1e-5)
+    ordered = naive.swap_order(word, mixed, goal, 0.7, 3)
+    assert swaps.swap_order(key.key(), starts, item, moves, 3) > 3
     assert item.tolist() == [i for b in ordered for i in b]
+    assert np.allclose(moves[..., 0], np.array(naive.moves_of(ordered, 7)) - goal, atol=1e-5)
+
+
+def test_neither_threads_nor_the_number_of_blocks_decide_what_a_block_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block is drawn by its number; pairs over all blocks come as near the table as those of one block."""
+    made = small(True, [2], seeded(9))
+    drawer = steps.BasketDrawer(made.pairs, None, 4)
+    sizes = np.full(4000, 3)
+    found, errors = [], []
+    for block, threads in ((1000, 1), (1000, 2), (4000, 2)):
+        monkeypatch.setattr(steps, "BLOCK", block)
+        monkeypatch.setattr(swaps, "get_num_threads", lambda threads=threads: threads)
+        found.append(steps.draw_all(drawer, sizes, seeded(5)))
+        there = swaps.pair_excess(np.arange(0, 12001, 3), found[-1], made.pairs.square.astype(np.float32), 0.0)
+        errors.append(np.abs(there / there.sum() - made.pairs.square / made.pairs.square.sum()).sum())
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+    assert max(errors) < 0.02
+    plain = steps.draw_all(steps.BasketDrawer(made.pairs, None, 0), sizes, seeded(5))
+    there = swaps.pair_excess(np.arange(0, 12001, 3), plain, made.pairs.square.astype(np.float32), 0.0)
+    assert np.abs(there / there.sum() - made.pairs.square / made.pairs.square.sum()).sum() > 0.04
 
 
 def whole_or_not(M: np.ndarray, whole: bool) -> Pairs:
@@ -234,14 +292,12 @@ def test_of_very_many_items_the_rare_moves_are_put_in_order_too(monkeypatch: pyt
     moves = np.full((m, m), 0.3)
     moves[np.arange(m), (np.arange(m) + 1) % m] = 4.0  # a round, whose moves are rare beside all others together
     np.fill_diagonal(moves, 0.0)
-    tables = steps.StreamTables(
-        np.arange(m), np.ones(m), np.ones((m, m)), np.ones(1), moves, 0.1, 0.01, np.array([2]), 0.2
-    )
+    wanted = steps.expected_moves(1 - np.eye(m), moves, 0.01)
     followed = []
     for many in (m, m - 1):
         monkeypatch.setattr(steps, "MANY", many)
         item = near.astype(np.int32).ravel()
-        steps.draw_order(item, starts, 1 - np.eye(m), tables, seeded(3), 10)
+        steps.draw_order(item, starts, wanted, seeded(3), 4)
         step = np.diff(item.reshape(n, size), axis=1) % m
         followed.append(float((step == 1).mean()))
     assert followed[1] > followed[0]

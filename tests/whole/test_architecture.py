@@ -198,7 +198,6 @@ STEPS_OF_THEIR_OWN = {
 LONG_FILES = {
     "data.py": "the one dataset type with all its views of itself",
     "advisor/applying.py": "one transaction from its batch to its answers",
-    "kernels/baskets.py": "one kernel and the parts that numba wants beside it",
 }
 LONG_FUNCTIONS = {
     "evaluation/attacks/linkage.py:linkage": "what an attacker knows has many dimensions, each with a default",

@@ -92,6 +92,9 @@ if TYPE_CHECKING:
         shuffles as shuffles,
     )
     from recveil.kernels import (
+        swaps as swaps,
+    )
+    from recveil.kernels import (
         sybil as sybil,
     )
     from recveil.kernels import (

@@ -180,7 +180,7 @@ def _cell(table: PairTable, i: Any, j: Any) -> Any:
     return low if low < end and table.indices[low] == j else np.int64(-1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def walk(
     key: NDArray[np.uint64], starts: Ints, first: NDArray[np.uint32], rows: NDArray[np.uint32], table: PairTable
 ) -> NDArray[np.int32]:
@@ -211,8 +211,8 @@ def _add(excess: Any, table: PairTable, i: Any, j: Any, w: float) -> None:
             excess[a] += w
 
 
-@njit(cache=True)
-def swap_items(
+@njit(cache=True, nogil=True)
+def swap_listed(
     key: NDArray[np.uint64],
     starts: Ints,
     item: NDArray[np.int32],
@@ -264,55 +264,4 @@ def swap_items(
                         if c != new:
                             _add(excess, table, old, c, -w)
                             _add(excess, table, new, c, w)
-    return accepted
-
-
-@njit(inline="always")
-def _move(excess: Any, target: Any, softness: float, a: Any, b: Any, w: float) -> Any:
-    """Add w to a cell and return what that adds to the weighted squares."""
-    before = excess[a, b]
-    excess[a, b] = before + w
-    return w * (w + 2 * before) / (target[a, b] + softness)
-
-
-@njit(cache=True)
-def swap_order(
-    key: NDArray[np.uint64],
-    starts: Ints,
-    item: NDArray[np.int32],
-    excess: NDArray[np.float32],
-    target: NDArray[np.float32],
-    softness: float,
-    sweeps: int,
-) -> int:
-    """Exchange places within baskets, in place, wherever that brings the transitions nearer to the target."""
-    s = stream(key, 0)
-    accepted = 0
-    for sweep in range(sweeps):
-        for k in range(len(starts) - 1):
-            begin, end = starts[k], starts[k + 1]
-            size = end - begin
-            if size < 2:
-                continue
-            restart(s, sweep * (len(starts) - 1) + k)
-            w = 1.0 / np.sqrt(size - 1.0)
-            for _ in range(size):
-                i, j = begin + below(s, size), begin + below(s, size)
-                if i == j:
-                    continue
-                i, j = min(i, j), max(i, j)
-                gain = 0.0
-                for turn in range(4):  # take out, exchange and put in; the same back again if that was no gain
-                    if turn == 2 and gain < 0:
-                        accepted += 1
-                        break
-                    sign = -w if turn % 2 == 0 else w
-                    change = 0.0
-                    for number, p in enumerate((i - 1, i, j - 1, j)):
-                        if begin <= p < end - 1 and not (number == 2 and p == i):
-                            change += _move(excess, target, softness, item[p], item[p + 1], sign)
-                    if turn < 2:
-                        gain += change
-                    if turn % 2 == 0:
-                        item[i], item[j] = item[j], item[i]
     return accepted

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from recveil import kernels
 from recveil.mechanisms.dp_ratings.pairs import ExpectedPairs
-from recveil.mechanisms.dp_streams.drawing import cumulated
+from recveil.mechanisms.dp_streams.baskets import cumulated
 from recveil.randomness import Source
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from recveil.data import Interactions
-from recveil.mechanisms.dp_streams.drawing import Floats, Ints, StreamTables, expected, rows_of
+from recveil.mechanisms.dp_streams.baskets import rows_of
+from recveil.mechanisms.dp_streams.drawing import Floats, Ints, StreamTables, expected
 
 _CELLS = 1 << 24  # scores held at a time
 
