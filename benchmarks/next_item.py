@@ -35,7 +35,7 @@ def export(data: Path, file: Path) -> None:
 
 def alone(name: str) -> Any:
     """A module of the recommenders without its package, which needs more than is there."""
-    path = Path(__file__).parent.parent / "src" / "recveil" / "recommenders" / f"{name}.py"
+    path = Path(__file__).parent.parent / "src" / "recveil" / "evaluation" / "recommenders" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"{path} is not there")

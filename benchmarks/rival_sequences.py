@@ -1,7 +1,7 @@
 """What SASRec, a judge of order, learns from each rival of rivals.py, on the same splits.
 
     python benchmarks/rival_sequences.py export FOLDER [NAME]   tasks for transformers, other releases, questions
-    python benchmarks/transformer.py FOLDER [PART OF PARTS]     on a machine with a GPU: trains and draws
+    python benchmarks/open/gpu.py FOLDER                        on a machine with a GPU: trains and draws
     python benchmarks/rival_sequences.py judge FOLDER FILE [PART OF PARTS]   there too; torch and numpy alone
     python benchmarks/rival_sequences.py show FILE ...          the table
 

@@ -1,7 +1,7 @@
 """The red team's shadow attack on the transformers of rivals.py: halves of Yahoo out, streams drawn from each in.
 
     python benchmarks/rival_shadows.py export FOLDER   a task for every half, to be carried to a machine with a GPU
-    python benchmarks/transformer.py FOLDER            there: trains on each half and draws
+    python benchmarks/open/gpu.py FOLDER               there: trains on each half and draws
     python benchmarks/rival_shadows.py attack FOLDER   AUC of membership, with its interval and a placebo
 
 Plan `pool`: 32 halves to learn from, 8 to be attacked; dp-streams on the same halves stands beside them. The settings

@@ -1,7 +1,7 @@
 """Private synthesis against its rivals on the same work: one split protocol, the same judges, one table.
 
     python benchmarks/rivals.py export FOLDER [NAME]   tasks for transformers, to be carried to a machine with a GPU
-    python benchmarks/transformer.py FOLDER            there: trains and draws; it needs torch and numpy alone
+    python benchmarks/open/gpu.py FOLDER               there: trains and draws; it needs torch and numpy alone
     python benchmarks/rivals.py judge FOLDER FILE      releases of the other rivals, and judges for all, as JSON
     python benchmarks/rivals.py show FILE              the table
 
@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from dp_sgd import noise_for
 from dp_streams_quality import MODELS, next_item, utility
+from open.accounting import noise_for
 from places import FOLDER
 from rival_makers import LEFT_OUT, others
 from scipy import stats

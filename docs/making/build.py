@@ -11,11 +11,28 @@ import subprocess
 import sys
 from pathlib import Path
 
-from making import atlas, claims, command_line, epsilon, glossary, http_api, links, mechanisms, python_face, shapes
+from making import (
+    atlas,
+    claims,
+    command_line,
+    epsilon,
+    glossary,
+    http_api,
+    links,
+    mechanisms,
+    open_benchmark,
+    python_face,
+    shapes,
+)
 
 DOCS = Path(__file__).parent.parent
 PROJECT = DOCS.parent
-MADE = (atlas, claims, command_line, glossary, http_api, mechanisms, python_face, shapes)
+MADE = (atlas, claims, command_line, glossary, http_api, mechanisms, open_benchmark, python_face, shapes)
+FILLED = {
+    "tutorials/officer.md": epsilon.PLACES,
+    "index.md": open_benchmark.FRONT,
+    "explanation/rivals.md": open_benchmark.RIVALS,
+}
 BESIDE = {"deploy/README.md": "howto/deploy.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
 
@@ -33,11 +50,11 @@ def assemble(source: Path) -> None:
     (source / "examples" / "README.md").rename(source / "examples" / "index.md")
     with (source / "examples" / "index.md").open("a", encoding="utf-8") as index:
         index.write("\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n")
-    officer = source / "tutorials" / "officer.md"
-    text = officer.read_text(encoding="utf-8")
-    for name, make in epsilon.PLACES.items():
-        text = text.replace(f"<!-- made: {name} -->", make())
-    officer.write_text(text, encoding="utf-8")
+    for name, places in FILLED.items():
+        text = (source / name).read_text(encoding="utf-8")
+        for place, make in places.items():
+            text = text.replace(f"<!-- made: {place} -->", make())
+        (source / name).write_text(text, encoding="utf-8")
     for room in MADE:
         for name, text in room.pages():
             path = source / name

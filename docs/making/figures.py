@@ -23,6 +23,16 @@ class Mark:
     series: int = 0
 
 
+@dataclass(frozen=True)
+class Dot:
+    """A named point; `series` chooses its colour and shape."""
+
+    name: str
+    x: float
+    y: float
+    series: int = 0
+
+
 def intervals(
     rows: Sequence[tuple[str, Sequence[Mark]]],
     title: str,
@@ -59,11 +69,12 @@ def intervals(
 
 def _shape(series: int, x: float, y: float) -> str:
     """Told apart by shape as well as by colour."""
-    if series % 3 == 0:
+    if series % 4 == 0:
         return f'<circle class="s{series}" cx="{x:.1f}" cy="{y}" r="5"/>'
-    if series % 3 == 1:
+    if series % 4 == 1:
         return f'<rect class="s{series}" x="{x - 4.5:.1f}" y="{y - 4.5}" width="9" height="9"/>'
-    return f'<path class="s{series}" d="M{x:.1f} {y - 6}l6 11h-12z"/>'
+    drawn = "l6 11h-12z" if series % 4 == 2 else "l6 6l-6 6l-6 -6z"
+    return f'<path class="s{series}" d="M{x:.1f} {y - 6}{drawn}"/>'
 
 
 def stacked(parts: Mapping[str, int], title: str, colours: Sequence[str]) -> str:
@@ -89,21 +100,44 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], title: str, axes:
     def place(x: float, y: float) -> str:
         return f"{left + side * x:.1f},{top + side * (1 - y):.1f}"
 
-    drawn = [f'<rect class="frame" x="{left}" y="{top}" width="{side}" height="{side}"/>']
-    for t in TICKS:
-        px, py = left + side * t, top + side * (1 - t)
-        drawn.append(f'<text class="tick" x="{px}" y="{top + side + 16}" text-anchor="middle">{100 * t:.0f}%</text>')
-        drawn.append(f'<text class="tick" x="{left - 6}" y="{py + 4}" text-anchor="end">{100 * t:.0f}%</text>')
+    drawn = _square(side, left, top, axes)
     for number, (name, points) in enumerate(lines.items()):
         drawn.append(f'<polyline class="c{number}" points="{" ".join(place(*p) for p in points)}"/>')
         y = top + 20 + 24 * number
         drawn.append(f'<line class="c{number}" x1="{left + side + 20}" x2="{left + side + 50}" y1="{y}" y2="{y}"/>')
         drawn.append(f'<text x="{left + side + 58}" y="{y + 4}">{escape(name)}</text>')
-    drawn.append(f'<text x="{left + side / 2}" y="{top + side + 38}" text-anchor="middle">{escape(axes[0])}</text>')
+    return _figure(drawn, top + side + 48, title)
+
+
+def scatter(dots: Sequence[Dot], title: str, axes: tuple[str, str]) -> str:
+    """Points in the unit square, numbered; the names stand beside it. What lies outside is cut."""
+    side, left, top = 330, 60, 12
+
+    def cut(value: float) -> float:
+        return min(max(value, 0.0), 1.0)
+
+    drawn = _square(side, left, top, axes)
+    for number, dot in enumerate(dots, 1):
+        x, y = left + side * cut(dot.x), top + side * (1 - cut(dot.y))
+        drawn.append(f'{_shape(dot.series, x, y)}<text class="tick" x="{x + 7:.1f}" y="{y - 5:.1f}">{number}</text>')
+        at = top + 8 + 21 * (number - 1)
+        drawn.append(_shape(dot.series, left + side + 22, at))
+        drawn.append(f'<text x="{left + side + 32}" y="{at + 4}">{number} {escape(dot.name)}</text>')
+    return _figure(drawn, top + side + 48, title)
+
+
+def _square(side: float, left: float, top: float, axes: tuple[str, str]) -> list[str]:
+    """The unit square with its ticks, and what the axes are."""
+    drawn = [f'<rect class="frame" x="{left}" y="{top}" width="{side}" height="{side}"/>']
+    for t in TICKS:
+        px, py = left + side * t, top + side * (1 - t)
+        drawn.append(f'<text class="tick" x="{px}" y="{top + side + 16}" text-anchor="middle">{100 * t:.0f}%</text>')
+        drawn.append(f'<text class="tick" x="{left - 6}" y="{py + 4}" text-anchor="end">{100 * t:.0f}%</text>')
     middle = top + side / 2
     turned = f'transform="rotate(-90 14 {middle})"'
+    drawn.append(f'<text x="{left + side / 2}" y="{top + side + 38}" text-anchor="middle">{escape(axes[0])}</text>')
     drawn.append(f'<text x="14" y="{middle}" text-anchor="middle" {turned}>{escape(axes[1])}</text>')
-    return _figure(drawn, top + side + 48, title)
+    return drawn
 
 
 def _figure(drawn: Sequence[str], height: float, title: str) -> str:

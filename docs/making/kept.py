@@ -1,4 +1,4 @@
-"""Numbers that were measured once and are kept in the project as JSON: claims of papers, and the atlas.
+"""Numbers that were measured once and are kept in the project as JSON: claims of papers, the atlas, the benchmark.
 
 A file that another version of recveil made is marked as such on its page. One that lacks what a page needs is named
 with the command that makes it anew, and the build goes on.
@@ -25,8 +25,9 @@ VERDICTS = (
 NEEDED = {
     "claims": ("paper", "title", "version", "claims", "verdicts"),
     "atlas": ("data", "title", "version", "kind", "people", "exposure", "assessed"),
+    "open": ("data", "title", "version", "protocol", "hits", "n", "files", "cells", "code"),
 }
-REMEDY = {"claims": "make ledger", "atlas": "make atlas"}
+REMEDY = {"claims": "make ledger", "atlas": "make atlas", "open": "make open-benchmark"}
 
 
 @dataclass(frozen=True)

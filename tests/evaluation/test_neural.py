@@ -92,9 +92,9 @@ def test_only_the_latest_items_are_read() -> None:
 
 
 def test_a_rival_by_dp_sgd_counts_each_person_with_norm_one_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks" / "open"))
     pytest.importorskip("dp_accounting")
-    rival = import_module("transformer")
+    rival = import_module("gpu")
     recipe = rival.Recipe(length=8, width=16, epsilon=1.0, delta=1e-5, people=30, batch=10, selection=5.0, epochs=3)
     sizes = np.random.default_rng(0).integers(1, 8, 30)
     starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
@@ -113,8 +113,8 @@ def test_a_rival_by_dp_sgd_counts_each_person_with_norm_one_at_most(monkeypatch:
         others = total(values, rows[[k for k in range(30) if k != person]])
         assert 0.99 < norm(everybody, others) < 1.001
     spent = {"epochs": 3, "people": 30, "batch": 10, "selection": 5.0, "delta": 1e-5}
-    noise = import_module("dp_sgd").noise_for(epsilon=1.0, **spent)
-    assert import_module("dp_sgd").noise_for(epsilon=4.0, **spent) < noise
+    noise = import_module("accounting").noise_for(epsilon=1.0, **spent)
+    assert import_module("accounting").noise_for(epsilon=4.0, **spent) < noise
     made = rival.trained(starts, item, 12, replace(recipe, noise=noise), 0, "cpu")
     begins, drawn = rival.drawn(made, 12, recipe, 20, 0, "cpu")
     assert len(begins) == 21 and begins[-1] == len(drawn) and drawn.max() < 12 and np.diff(begins).min() >= 1

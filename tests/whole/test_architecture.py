@@ -427,7 +427,7 @@ def known(name: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("script", sorted((PROJECT / "benchmarks").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("script", sorted((PROJECT / "benchmarks").rglob("*.py")), ids=lambda path: path.name)
 def test_benchmarks_name_modules_that_exist_in_texts_too(script: Path) -> None:
     names = set(re.findall(r"\brecveil(?:\.[a-z_]+)+", script.read_text(encoding="utf-8")))
     assert [name for name in sorted(names) if not known(name)] == []

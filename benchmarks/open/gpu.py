@@ -1,16 +1,18 @@
-"""A rival: a small decoder-only transformer that draws streams, plain or trained by DP-SGD with per-person clipping.
+"""Streams from small transformers, plain or trained by DP-SGD with per-person clipping: the rows that need a GPU.
 
-    python benchmarks/transformer.py FOLDER [PART OF PARTS]     the tasks that rivals.py exported, one after the other
+    python benchmarks/open/tasks.py FOLDER                 here: tasks of all data sets that have an order
+    python benchmarks/open/gpu.py FOLDER [SIDE BY SIDE]    on a machine with a GPU; it needs torch and numpy alone
+    python benchmarks/open/run.py --methods transformer,dp_sgd     here: judges what lies in FOLDER/drawn
 
-torch and numpy alone, so that it can be carried to a machine with a GPU. A person is one stream and one example: every
-step takes each person with probability `rate`, cuts the norm of her gradient to 1, adds Gaussian noise of deviation
-`noise` and divides by the expected number of people (Abadi and others 2016). What a noise costs is dp_sgd.py's to
-say. The noise is torch's, not exact: this is a benchmark, not a mechanism.
+A person is one stream and one example: every step takes each person with probability `rate`, cuts the norm of her
+gradient to 1, adds Gaussian noise of deviation `noise` and divides by the expected number of people (Abadi and others
+2016). What a noise costs is accounting.py's to say. The noise is torch's, not exact: a benchmark, not a mechanism.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -27,10 +29,11 @@ except ImportError:
     print("torch is not installed, so there is no transformer; pip install 'recveil[peers]'")
     sys.exit(0)
 
-from dp_sgd import steps
-from next_item import alone
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "recveil" / "evaluation" / "recommenders"))
 
-networks = alone("networks")
+import networks
+from accounting import steps
 
 Ints = NDArray[np.int64]
 CHUNK = 512  # gradients of so many people at a time
@@ -156,7 +159,7 @@ def drawn(net: Any, items: int, recipe: Recipe, k: int, seed: int, device: str) 
 
 
 def run(path: Path, number: int, device: str) -> None:
-    """One recipe of a task of rivals.py: train, draw, and write the streams beside the time and memory that it took."""
+    """One recipe of a task: train, draw, and write the streams beside the time and memory that it took."""
     task = np.load(path)
     recipe = Recipe(**json.loads(str(task["recipes"]))[number])
     starts = np.append(0, np.cumsum(task["sizes"].astype(np.int64)))
@@ -178,9 +181,22 @@ def run(path: Path, number: int, device: str) -> None:
     )
 
 
-if __name__ == "__main__" and len(sys.argv) > 1:
-    folder = Path(sys.argv[1])
-    part, parts = (int(a) for a in sys.argv[2:4]) if len(sys.argv) > 3 else (0, 1)
+def main(folder: Path, together: int) -> None:
+    """All that is not drawn yet; several side by side, each a process of its own."""
     tasks = [(p, n) for p in sorted(folder.glob("*.npz")) for n in range(len(json.loads(str(np.load(p)["recipes"]))))]
-    for path, number in tasks[part::parts]:
-        run(path, number, "cuda" if torch.cuda.is_available() else "cpu")
+    tasks = [(p, n) for p, n in tasks if not (folder / "drawn" / f"{p.stem}.{n}.npz").exists()]
+    running: list[Any] = []
+    for path, number in tasks:
+        while len(running) >= together:
+            running = [process for process in running if process.poll() is None]
+            time.sleep(0.2)
+        running.append(subprocess.Popen([sys.executable, __file__, str(path), "recipe", str(number)]))
+    for process in running:
+        process.wait()
+
+
+if __name__ == "__main__" and len(sys.argv) > 1:
+    if sys.argv[2:3] == ["recipe"]:
+        run(Path(sys.argv[1]), int(sys.argv[3]), "cuda" if torch.cuda.is_available() else "cpu")
+    else:
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 8)
