@@ -58,11 +58,15 @@ def headline(found: Sequence[Results]) -> str:
     for one in found:
         private = [m for m, e in one.rows() if e == SHOWN_AT and one.values(m, e, f"best {one.hits}")]
         best = sorted(private, key=lambda m: -span(one.values(m, SHOWN_AT, f"best {one.hits}"))[0])[:2]
-        shown = [f"{name_of(m)}: {told(one.values(m, SHOWN_AT, f'best {one.hits}'))}" for m in best]
+        shown = [f"{name_of(m)}: {told(one.values(m, SHOWN_AT, f'best {one.hits}'), note='')}" for m in best]
+        splits = len(one.values("real", None, f"best {one.hits}"))
+        few = "" if splits > 2 else ", one split so far" if splits == 1 else ", two splits so far"
         controls = [
-            told(v) if (v := one.values(m, None, f"best {one.hits}")) else _short(one.reason(m, None)) for m in CONTROLS
+            told(v, note="") if (v := one.values(m, None, f"best {one.hits}")) else _short(one.reason(m, None))
+            for m in CONTROLS
         ]
-        rows.append([f"{cell(one.content['title'])}, {one.hits}", *controls, *shown, *["-"] * (2 - len(shown))])
+        title = f"{cell(one.content['title'])}, {one.hits}{few}"
+        rows.append([title, *controls, *shown, *["-"] * (2 - len(shown))])
     head = ["data set", *(NAMES[m] for m in CONTROLS), f"best at epsilon {SHOWN_AT:g}", "next best"]
     return table(head, rows)
 
@@ -97,11 +101,11 @@ def frontier(one: Results) -> tuple[list[Dot], list[str]]:
 
 def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
     lines = [
-        "# The open benchmark of private interaction data",
+        "# The open benchmark",
         "",
-        "Who protects people's clicks, and what is left to learn? Every method sees the same rows of the same public "
-        "data sets, under one protocol each; the same judges learn from what it releases; the same attack tries to "
-        "tell who was in. [Add your own method](../howto/add_your_method.md): one file, one row.",
+        "Private interaction data: who protects people's clicks, and what is left to learn? Every method sees the same "
+        "rows of the same public data sets, under one protocol each; the same judges learn from what it releases; the "
+        "same attack tries to tell who was in. [Add your own method](../howto/add_your_method.md): one file, one row.",
         "",
         headline(found),
         "",
@@ -157,18 +161,19 @@ def full_table(one: Results) -> str:
     rated = any("RMSE" in c.get("figures", {}) for c in one.cells)
     head = ["method", one.hits, one.ndcg, *judges, *(["RMSE"] if rated else []), "items", "attack, AUC", "CPU s", "GB"]
     rows = []
-    for method, epsilon in one.rows():
+    for name, method, epsilon in one.shown():
         if not one.values(method, epsilon, f"best {one.hits}"):
-            rows.append([name_of(method, epsilon), _short(one.reason(method, epsilon)), *["-"] * (len(head) - 2)])
+            rows.append([name, _short(one.reason(method, epsilon)), *["-"] * (len(head) - 2)])
             continue
-        figures = [f"best {one.hits}", f"best {one.ndcg}", *(f"{j} {one.hits}" for j in judges)]
-        shown = [told(one.values(method, epsilon, f)) for f in figures]
-        shown += [told(one.values(method, epsilon, "RMSE"), 2)] if rated else []
+        figures = [f"best {one.ndcg}", *(f"{j} {one.hits}" for j in judges)]
+        shown = [told(one.values(method, epsilon, f"best {one.hits}"))]
+        shown += [told(one.values(method, epsilon, f), note="") for f in figures]
+        shown += [told(one.values(method, epsilon, "RMSE"), 2, "")] if rated else []
         items, auc = one.values(method, epsilon, "items"), one.attack(method, epsilon)
         done = [c for c in one.of(method, epsilon) if c["status"] == "done"]
         rows.append(
             [
-                name_of(method, epsilon),
+                name,
                 *shown,
                 f"{np.mean(items):,.0f}" if items else "-",
                 f"{auc[0]:.2f} [{auc[1]:.2f}, {auc[2]:.2f}]" if auc else "-",
@@ -187,13 +192,13 @@ def _gpu(done: Cells) -> str:
 def reasons(one: Results) -> list[str]:
     """A line for each reason, with the methods that have it."""
     found: dict[str, list[str]] = {}
-    for method, epsilon in one.rows():
+    for name, method, epsilon in one.shown():
         if reason := one.reason(method, epsilon):
-            found.setdefault(reason, []).append(name_of(method, epsilon))
+            found.setdefault(reason, []).append(name)
         attacked = one.grid["data"][one.name]["attacked"] and epsilon in (None, SHOWN_AT)
         if attacked and not reason and not one.attack(method, epsilon):
             why = f"the attack was {one.reason(method, epsilon, 'attack')}".replace(f"was {NOT_RUN}", f"is {NOT_RUN}")
-            found.setdefault(why, []).append(name_of(method, epsilon))
+            found.setdefault(why, []).append(name)
     return [f"- {cell(reason)}: {'; '.join(names)}." for reason, names in found.items()]
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,15 @@ class Results:
         for method in order:
             for epsilon in self.grid["epsilons"] if known[method]["private"] else (None,):
                 yield method, epsilon
+
+    def shown(self) -> Iterator[tuple[str, str, float | None]]:
+        """The same with their names; a method that is empty for one reason at every epsilon is one row."""
+        for method, group in groupby(self.rows(), key=lambda row: row[0]):
+            epsilons = [epsilon for _, epsilon in group]
+            why = {self.reason(method, e) for e in epsilons}
+            empty = not any(self.values(method, e, f"best {self.hits}") for e in epsilons)
+            for epsilon in epsilons[:1] if empty and len(why) == 1 else epsilons:
+                yield name_of(method, None if empty and len(why) == 1 else epsilon), method, epsilon
 
     def reason(self, method: str, epsilon: float | None, kind: str = "use") -> str:
         """Why there is no figure."""
@@ -127,13 +137,13 @@ def span(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def told(values: Sequence[float], digits: int = 3) -> str:
+def told(values: Sequence[float], digits: int = 3, note: str = " (one split)") -> str:
     """A figure with its interval; of one split or two it says so."""
     if not values:
         return "-"
     mean, low, high = span(values)
     if len(values) == 1:
-        return f"{mean:.{digits}f} (one split)"
+        return f"{mean:.{digits}f}{note}"
     return f"{mean:.{digits}f} " + (
         f"({low:.{digits}f}, {high:.{digits}f})" if len(values) == 2 else f"± {high - mean:.{digits}f}"
     )

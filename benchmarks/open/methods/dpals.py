@@ -63,15 +63,15 @@ def fitted(data: Any, public: Any, epsilon: float, delta: float, seed: int, how:
 
 @lru_cache
 def noise_for(epsilon: float, delta: float) -> float:
-    """The deviation at sensitivity 1 that would spend the whole budget at once; a part of it has this over its root."""
-    import dp_accounting as dp
-    from dp_accounting.pld import PLDAccountant
+    """The deviation at sensitivity 1 that would spend the whole budget at once; a part of it has this over its root.
 
-    def event(noise: float) -> Any:
-        return dp.GaussianDpEvent(noise / (COUNTS + SUMS + SQUARES + ALL) ** 0.5)  # Gaussians compose to a Gaussian
+    Gaussians compose to a Gaussian: the parts add up to 1, as inverse variances.
+    """
+    from dp_accounting.pld.common import DifferentialPrivacyParameters
+    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
-    bounds = dp.ExplicitBracketInterval(0.05, 200.0)
-    return float(dp.calibrate_dp_mechanism(PLDAccountant, event, epsilon, delta, bounds, tol=1e-3))
+    whole = GaussianPrivacyLoss.from_privacy_guarantee(DifferentialPrivacyParameters(epsilon, delta))
+    return float(whole.standard_deviation)
 
 
 def sampled(X: Any, most: int, rng: np.random.Generator) -> Any:
