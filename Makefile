@@ -7,7 +7,7 @@ DOCS := PYTHONPATH=docs .venv-docs/bin/python
 EXTRAS := measure serve sign spark tags
 LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo desk serve test test-extras test-docs check format bench open-benchmark slow mutants docs atlas ledger lock install install-dev clean
+.PHONY: demo desk serve element test test-extras test-docs check format bench open-benchmark slow mutants docs atlas ledger lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -21,6 +21,13 @@ desk: install
 serve: install
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[serve]'
 	$(RECVEIL) advisor serve sample:films
+
+# <click-advisor> with its words in one file; what comes out is kept, and a test says when it is older than its sources.
+ESBUILD := 0.28.2
+element: install
+	npm install --silent --no-save --prefix build/esbuild esbuild@$(ESBUILD)
+	node src/recveil/advisor/element/build.mjs $$($(BIN)/python -c "import recveil; print(recveil.__version__)") \
+		$(CURDIR)/build/esbuild/node_modules/esbuild/lib/main.js
 
 # make test ROOM=dp: the tests of one room; a room may have none on Spark, or of kernels.
 ROOM :=

@@ -245,9 +245,9 @@ def test_it_is_ready_only_with_its_database(tmp_path: Path) -> None:
 
 
 def test_failing_upkeep_keeps_no_other_work_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil.advisor.applying import _Batch
+    from recveil.advisor.applying import Transaction
 
-    monkeypatch.setattr(_Batch, "forget", lambda _: 1 / 0)
+    monkeypatch.setattr(Transaction, "forget", lambda _: 1 / 0)
     with opened(str(tmp_path / "advisor.sqlite"), publish_every=0.05) as advisor, client_of(advisor) as server:
         click(server, join(server), "item-1")
         for _ in range(200):

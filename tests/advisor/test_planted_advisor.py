@@ -60,29 +60,29 @@ def one_key_for_all_years(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_click_keeps_the_account_alive(patch: pytest.MonkeyPatch) -> None:
-    honest = applying._Batch.click
+    honest = applying.Transaction.click
 
     def click(self: Any, write: Any, who: int, *rest: Any) -> Any:
         self.db.execute(update(schema.people).where(schema.people.c.id == who).values(seen=store.now()))
         return honest(self, write, who, *rest)
 
-    patch.setattr(applying._Batch, "click", click)
+    patch.setattr(applying.Transaction, "click", click)
 
 
 def all_changes_of_mind_are_counted(patch: pytest.MonkeyPatch) -> None:
-    honest = applying._Batch.__init__
-    patch.setattr(applying._Batch, "__init__", lambda self, db, _, *rest: honest(self, db, 10**6, *rest))
+    honest = applying.Transaction.__init__
+    patch.setattr(applying.Transaction, "__init__", lambda self, db, _, *rest: honest(self, db, 10**6, *rest))
 
 
 def an_erased_person_stays_in_other_counters(patch: pytest.MonkeyPatch) -> None:
     """Whether her clicks leave depends on how many she has: one click more, and others stay."""
-    honest = applying._Batch.leave
+    honest = applying.Transaction.leave
 
     def leave(self: Any, item: int, sign: int, spent: int, entered: int) -> int:
         odd = self.db.exec_driver_sql("SELECT count(*) % 2 FROM clicks").scalar_one()
         return honest(self, item, sign, spent, entered and int(odd))
 
-    patch.setattr(applying._Batch, "leave", leave)
+    patch.setattr(applying.Transaction, "leave", leave)
 
 
 def audited(_: Path) -> None:

@@ -14,7 +14,8 @@ from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
-from recveil.advisor import people_api, problems, public_api
+from recveil.advisor import people_api, platform_api, problems, public_api
+from recveil.advisor.elements import element
 from recveil.advisor.guard import HEADERS, AdvisorGuard
 from recveil.advisor.offline import offline_page
 from recveil.advisor.service import Advisor
@@ -47,11 +48,12 @@ def create_app(advisor: Advisor) -> FastAPI:
     )
     app.state.advisor = advisor
     app.add_middleware(AdvisorGuard, advisor=advisor)
-    problems.install(app, [*people_api.router.routes, *public_api.router.routes])
+    rooms = (people_api.router, public_api.router, platform_api.router)
+    problems.install(app, [route for router in rooms for route in router.routes])
     problems.describe(app)
     app.add_exception_handler(Exception, _unexpected)
-    app.include_router(people_api.router)
-    app.include_router(public_api.router)
+    for router in rooms:
+        app.include_router(router)
     app.mount("/static/messages", StaticFiles(directory=messages.FILES), name="messages")
     app.mount("/static", StaticFiles(directory=HERE / "static", check_dir=False), name="static")
     _pages(app)
@@ -68,7 +70,7 @@ def _pages(app: FastAPI) -> None:
     def page(request: Request, name: str) -> HTMLResponse:
         """In the language that the browser asks for."""
         language = messages.chosen(request.headers.get("accept-language"))
-        words = {"language": language, "say": messages.speaker("advisor", language)}
+        words = {"language": language, "say": messages.speaker("advisor", language), "element": element()}
         headers = {"Content-Language": language, "Vary": "Accept-Language"}
         return templates.TemplateResponse(request, name, words, headers=headers)
 

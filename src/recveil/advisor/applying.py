@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -20,42 +20,34 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import Engine, bindparam, delete, insert, select, update
 
+from recveil.advisor.batches import settle, tokens_of
 from recveil.advisor.problems import Problem, nobody
-from recveil.advisor.schema import clicks, items, keys, marks, people
+from recveil.advisor.schema import batches, clicks, items, keys, marks, people
+from recveil.advisor.standing import ITEMS, MADE, MARKS, Changes, Made, Standing, among
 from recveil.advisor.stocking import stock, withdraw
 from recveil.advisor.store import DAY, SIGNS, YEAR, iso, now
-from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Withdraw, Write
+from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Portion, Stock, Undo, Visit, Withdraw, Write
 
 REMEMBER = 30 * DAY  # how long an idempotency key is known
 ATTEMPTS = 6  # where another process on the same database came in between
 CIRCLES = ("40001", "40P01")  # PostgreSQL: serialization failure, deadlock
 
 Answer = dict[str, Any] | Problem
-Counters = dict[int, Counter[int]]  # what is added, by item; 1 and -1: likes and dislikes, 2 and -2: as they enter
+Counters = defaultdict[int, dict[int, int]]  # by item; 1 and -1: likes and dislikes, 2 and -2: as they enter
 CHANGES = 2  # of one person's mind about one item that reach the noisy counters
 Result = TypeVar("Result")
-
-
-def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
-    return column.in_(bindparam(name, expanding=True))
 
 
 # Statements of the way that every click takes are put together once.
 PERSONS = (
     select(people.c.token, people.c.id, people.c.entered)
-    .where(_among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
+    .where(among(people.c.token, "tokens"), people.c.seen > bindparam("since"))
     .order_by(people.c.id)
     .with_for_update()
 )
-ITEMS = select(items.c.key, items.c.id, items.c.withdrawn).where(_among(items.c.key, "keys"))
-MADE = select(clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(
-    _among(clicks.c.person, "persons"), _among(clicks.c.item, "items")
-)
-MARKS = select(marks.c.mark, marks.c.spent).where(_among(marks.c.mark, "marks"))
 USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
-    _among(keys.c.person, "persons"), _among(keys.c.key, "digests")
+    among(keys.c.person, "persons"), among(keys.c.key, "digests")
 )
-UNDO = delete(clicks).where(_among(clicks.c.id, "ids"))
 MOVE = (
     update(items)
     .where(items.c.id == bindparam("i"))
@@ -66,7 +58,6 @@ MOVE = (
         entered_dislikes=items.c.entered_dislikes + bindparam("ed"),
     )
 )
-INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
 
 
 def again(work: Callable[[], Result]) -> Result:
@@ -87,8 +78,10 @@ def apply(engine: Engine, writes: Sequence[Write], changes: int = CHANGES) -> li
 
     def once() -> list[Answer]:
         with engine.begin() as db:
-            tokens = {write.token for write in writes if not isinstance(write, Stock | Withdraw | Forget)}
-            batch = _Batch(db, changes, *_persons(db, tokens))
+            tokens: set[bytes] = set()
+            for write in writes:
+                tokens |= tokens_of(write)
+            batch = Transaction(db, changes, *_persons(db, tokens))
             answers: list[Answer] = []
             for kind, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
                 answers += batch.judge(list(run)) if kind else [batch.single(write) for write in run]  # type: ignore[arg-type]  # noqa: B031
@@ -120,57 +113,18 @@ def move(db: sa.Connection, counters: Counters) -> None:
         db.execute(MOVE, rows)
 
 
-@dataclass(frozen=True)
-class _Standing:
-    """A click that stands. `spent`: how many changes of this person's mind about this item reached noisy counters."""
-
-    number: int | None  # none before it is written
-    sign: int
-    spent: int
-    entered: int  # 1: this click is one of them
-
-
-Made = dict[tuple[int, int], _Standing]
-
-
 @dataclass
-class _Changes:
-    """What a run of clicks and undos changes, gathered before anything is written."""
-
-    clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
-    keys: list[dict[str, Any]] = field(default_factory=list)
-    undone: list[int] = field(default_factory=list)
-    marked: dict[bytes, int] = field(default_factory=dict)  # spent, as it stands in the table
-    marks: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # as it is to stand there
-
-    def spent(self, mark: bytes) -> int:
-        return int(self.marks[mark]["spent"]) if mark in self.marks else self.marked.get(mark, 0)
-
-    def write(self, db: sa.Connection) -> None:
-        if self.undone:
-            db.execute(UNDO, {"ids": self.undone})
-        if old := [mark for mark in self.marks if mark in self.marked]:
-            db.execute(delete(marks).where(marks.c.mark.in_(old)))
-        if self.marks:
-            db.execute(insert(marks), list(self.marks.values()))
-        if self.clicks:
-            db.execute(INSERT_CLICKS, list(self.clicks.values()))
-        if self.keys:
-            db.execute(INSERT_KEYS, self.keys)
-
-
-@dataclass
-class _Batch:
+class Transaction:
     """A transaction: whose tokens are in it, and what it adds to counters in the end."""
 
     db: sa.Connection
     most: int  # changes of a person's mind about an item that reach noisy counters
     persons: dict[bytes, int]
     new: set[int]  # who of them never clicked
-    counters: Counters = field(default_factory=dict)
+    counters: Counters = field(default_factory=lambda: defaultdict(lambda: dict.fromkeys((1, -1, 2, -2), 0)))
 
     def count(self, item: int, sign: int, by: int) -> None:
-        self.counters.setdefault(item, Counter())[sign] += by
+        self.counters[item][sign] += by
 
     # --- clicks and undos -------------------------------------------------------------------------------------
 
@@ -180,12 +134,12 @@ class _Batch:
         known = {row.key: row.id for row in found}
         open_ = {row.id for row in found if row.withdrawn is None}
         rows = self.db.execute(MADE, {"persons": ids, "items": list(known.values())})
-        made: Made = {(who, what): _Standing(*standing) for who, what, *standing in rows}
+        made: Made = {(who, what): Standing(*standing) for who, what, *standing in rows}
         digests = [write.digest for write in run if isinstance(write, Click)]
         kept = self.db.execute(USED, {"persons": ids, "digests": digests})
         used = {(who, key): (request, at) for who, key, request, at in kept}
         marked = self.db.execute(MARKS, {"marks": [write.unit for write in run]})
-        changes = _Changes(marked={row.mark: row.spent for row in marked})
+        changes = Changes(marked={row.mark: row.spent for row in marked})
         answers: list[Answer] = []
         for write in run:
             who, what = self.persons.get(write.token), known.get(write.item)
@@ -205,7 +159,7 @@ class _Batch:
         what: int | None,
         made: Made,
         used: dict[tuple[int, bytes], tuple[bytes, int]],
-        changes: _Changes,
+        changes: Changes,
         on_offer: bool,
     ) -> Answer:
         before = used.get((who, write.digest))
@@ -220,31 +174,38 @@ class _Batch:
         if (who, what) in made:
             return Problem(409, "this item was clicked before; undo that click first")
         at = now()
-        spent = changes.spent(write.unit)
-        entered = int(spent < self.most)
-        made[who, what] = _Standing(None, write.sign, spent + entered, entered)
         used[who, write.digest] = (write.request, at)
-        row = {"person": who, "item": what, "sign": write.sign, "at": at}
-        changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
         changes.keys.append({"person": who, "key": write.digest, "request": write.request, "at": at})
-        self.count(what, write.sign, by=1)
-        self.count(what, 2 * write.sign, by=entered)
+        self.enter(who, what, write.sign, at, changes.spent(write.unit), made, changes)
+        return _clicked(write, at, again=False)
+
+    def enter(self, who: int, what: int, sign: int, at: int, spent: int, made: Made, changes: Changes) -> None:
+        """A click comes, after so many changes of her mind that counted; one more counts within their number."""
+        entered = int(spent < self.most)
+        made[who, what] = Standing(None, sign, spent + entered, entered)
+        row = {"person": who, "item": what, "sign": sign, "at": at}
+        changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
+        self.count(what, sign, by=1)
+        self.count(what, 2 * sign, by=entered)
         if who in self.new:
             self.db.execute(update(people).where(people.c.id == who).values(entered=1))
             self.new.discard(who)
-        return _clicked(write, at, again=False)
 
-    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: _Changes) -> Answer:
+    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: Changes) -> Answer:
         if what is None or (who, what) not in made:
             return Problem(404, "there is no click on this item")
+        self.take_back(who, what, write.unit, made, changes)
+        return {}
+
+    def take_back(self, who: int, what: int, unit: bytes, made: Made, changes: Changes) -> None:
+        """A click that stands goes; what she has spent of her changes is kept under a mark."""
         stood = made.pop((who, what))
         if stood.number is None:
             del changes.clicks[who, what]
         else:
             changes.undone.append(stood.number)
         left = self.leave(what, stood.sign, stood.spent, stood.entered)
-        changes.marks[write.unit] = {"mark": write.unit, "person": who, "spent": stood.spent + left}
-        return {}
+        changes.marks[unit] = {"mark": unit, "person": who, "spent": stood.spent + left}
 
     def leave(self, item: int, sign: int, spent: int, entered: int) -> int:
         """A click goes; from noisy counters only where it had entered them, and within the number of changes."""
@@ -255,14 +216,13 @@ class _Batch:
 
     # --- all others -------------------------------------------------------------------------------------------
 
-    def single(self, write: Join | Choose | Visit | Erase | Stock | Withdraw | Forget) -> Answer:
+    def single(self, write: Join | Choose | Visit | Erase | Stock | Withdraw | Forget | Portion) -> Answer:
         if isinstance(write, Join):
-            at = now()
-            made = insert(people).values(token=write.token, created=at, seen=at).returning(people.c.id)
-            who = self.db.execute(made).scalar_one()
-            self.persons[write.token] = who
-            self.new.add(who)
-            return {"created": iso(at)}
+            first = write.token not in self.persons
+            self.welcome([write.token]) if write.known else self.join([write.token])
+            return {"created": iso(now()), "new": first}
+        if isinstance(write, Portion):
+            return settle(self, write)
         if isinstance(write, Stock):
             return stock(self.db, write)
         if isinstance(write, Withdraw):
@@ -280,8 +240,30 @@ class _Batch:
             self.db.execute(update(people).where(people.c.id == who).values(**new))
         return {}
 
+    def join(self, tokens: list[bytes]) -> None:
+        """New accounts."""
+        at = now()
+        rows = [{"token": token, "created": at, "seen": at} for token in tokens]
+        if rows:
+            for who, token in self.db.execute(insert(people).returning(people.c.id, people.c.token), rows).all():
+                self.persons[token] = who
+                self.new.add(who)
+
+    def welcome(self, tokens: Sequence[bytes]) -> None:
+        """People whom a platform speaks for are here: each has an account, which is good for another year."""
+        wanted = dict.fromkeys(tokens)
+        here = [self.persons[token] for token in wanted if token in self.persons]
+        absent = [token for token in wanted if token not in self.persons]
+        if here:
+            self.db.execute(update(people).where(people.c.id.in_(here)).values(seen=now()))
+        if absent:  # or not here for a year, and not erased yet
+            self.erase(self.db.execute(select(people.c.id).where(people.c.token.in_(absent))).scalars().all())
+        self.join(absent)
+
     def erase(self, whom: Sequence[int]) -> None:
         """Nothing of theirs remains: clicks, what they added to counters, keys, accounts."""
+        if not whom:
+            return
         mine = select(clicks.c.item, clicks.c.sign, clicks.c.spent, clicks.c.entered).where(clicks.c.person.in_(whom))
         for row in self.db.execute(mine):
             self.leave(*row)
@@ -297,9 +279,9 @@ class _Batch:
             .with_for_update(skip_locked=True)
         )
         gone = self.db.execute(unused).scalars().all()
-        if gone:
-            self.erase(gone)
+        self.erase(gone)
         old = self.db.execute(delete(keys).where(keys.c.at < now() - REMEMBER))
+        self.db.execute(delete(batches).where(batches.c.at < now() - REMEMBER))
         return {"people": len(gone), "keys": old.rowcount}
 
 

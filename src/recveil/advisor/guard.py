@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import ip_address
@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recveil.advisor.identity import digest, not_admin
-from recveil.advisor.limits import network
+from recveil.advisor.limits import network_of
 from recveil.advisor.logs import REQUEST
 from recveil.advisor.problems import Problem, answer
 from recveil.web.headers import HEADERS as HEADERS
@@ -26,12 +26,15 @@ BODY = 16 * 1024
 CATALOGUE_BODY = 8 * 1024 * 1024
 CATALOGUE = "/api/v1/items"
 METRICS = "/api/v1/metrics"
+PLATFORMS = "/api/v1/platforms/"
+BATCHES = "/api/v1/platform/"
 PUBLIC = (
     "/static/",
     "/api/v1/items",
     "/api/v1/profiles",
     "/api/v1/catalogue",
     "/api/v1/model",
+    "/api/v1/element",
 )  # anyone may read these, from any page
 SEARCH = 10  # reads that a search counts for: it looks through all titles
 LIMITED = (*PUBLIC[1:], "/history/offline")
@@ -85,7 +88,7 @@ class AdvisorGuard:
             await send(message)
 
         try:
-            limit = self.admitted(scope)
+            limit = await self.admitted(scope)
         except Problem as problem:
             refusal = answer(problem.status, problem.detail, {**(problem.headers or {}), "Connection": "close"})
             await refusal(inner, receive, secured)
@@ -100,7 +103,7 @@ class AdvisorGuard:
             self.advisor.metrics.count(scope["method"], route, status, took)
             log.info(REQUEST, scope["method"], route, status, 1000 * took)
 
-    def admitted(self, scope: Scope) -> int:
+    async def admitted(self, scope: Scope) -> int:
         """How large a body may be; a Problem where not even that is of interest."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
@@ -111,9 +114,12 @@ class AdvisorGuard:
             self.advisor.reads.spend(network_of(scope), SEARCH if b"query=" in scope["query_string"] else 1)
         changes = scope["path"] == CATALOGUE and scope["method"] == "PUT"
         withdraws = scope["path"].startswith(f"{CATALOGUE}/") and scope["method"] == "DELETE"
-        if changes or withdraws or scope["path"] == METRICS:
+        if changes or withdraws or scope["path"] == METRICS or scope["path"].startswith(PLATFORMS):
             check_admin(self.advisor, headers.get("authorization", ""), network_of(scope))
             limit = CATALOGUE_BODY if changes else BODY
+        if scope["path"].startswith(BATCHES):
+            await self.advisor.platform_of(_bearer(headers), network_of(scope))
+            limit = CATALOGUE_BODY
         declared = headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
             raise Problem(413, f"a body may have {limit:,} bytes at most")
@@ -140,18 +146,18 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def network_of(scope: Scope) -> str:
-    return network(scope["client"][0]) if scope.get("client") else ""
-
-
 def check_admin(advisor: Any, authorization: str, whose: str) -> None:
     """The admin token, before a body is read; guesses are counted."""
     advisor.strangers.check(whose)
-    kind, _, token = authorization.partition(" ")
-    expected = advisor.settings.admin
-    if kind.lower() != "bearer" or expected is None or not compare_digest(digest(token.strip()), expected):
+    expected, token = advisor.settings.admin, _bearer({"authorization": authorization})
+    if not token or expected is None or not compare_digest(digest(token), expected):
         advisor.strangers.spend(whose)
         raise not_admin()
+
+
+def _bearer(headers: Mapping[str, str]) -> str:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _limited(receive: Receive, limit: int) -> Receive:

@@ -1,5 +1,7 @@
 """Who is asking: random tokens, known to the server by their hash, sent as a cookie or as a bearer.
 
+A platform brings its key and the id of one of its people (`platforms`): what it asks then is asked by her.
+
 A browser sends cookies by itself, also when another site makes it ask; so a request with a cookie that changes
 something must carry a header that other sites cannot add, and come from a page of this site.
 """
@@ -14,12 +16,15 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
+from recveil.advisor.limits import network_of
+from recveil.advisor.platforms import PERSON, Platform
 from recveil.advisor.problems import Problem, nobody
 from recveil.advisor.store import YEAR
 
 COOKIE = "recveil"
 SECURE = f"__Host-{COOKIE}"  # its name over https: browsers then hold it to this host, all of it
 BROWSER = "x-recveil-request"
+SPEAKS_FOR = "x-recveil-person"  # the id by which a platform calls one of its people
 SAFE = ("GET", "HEAD")
 
 _bearer = HTTPBearer(auto_error=False, description="The token that POST /people returned.")
@@ -36,6 +41,7 @@ class Caller:
     token: bytes
     secret: str = field(repr=False)  # the token itself
     browser: bool  # it came as a cookie
+    platform: bool = False  # somebody else speaks for her
 
 
 def new_token() -> str:
@@ -50,7 +56,13 @@ def digest(token: str) -> bytes:
 async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depends(_cookie)]) -> Caller:
     """The holder of the token in this request, within the rate limit."""
     cookie = cookie_of(request)
-    if bearer is not None:
+    if SPEAKS_FOR in request.headers:
+        person = request.headers[SPEAKS_FOR]
+        if not PERSON.fullmatch(person):
+            raise Problem(422, "X-Recveil-Person: 1 to 200 printable characters of ASCII, without spaces")
+        secret = (await platform(request, bearer)).secret(person)
+        found = Caller(digest(secret), secret, browser=False, platform=True)
+    elif bearer is not None:
         found = Caller(digest(bearer.credentials), bearer.credentials, browser=False)
     elif cookie:
         if request.method not in SAFE:
@@ -60,6 +72,12 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
         raise nobody()
     request.app.state.advisor.requests.spend(found.token)
     return found
+
+
+async def platform(request: Request, bearer: Bearer) -> Platform:
+    """The platform whose key is in this request."""
+    advisor = request.app.state.advisor
+    return await advisor.platform_of(bearer.credentials if bearer else "", network_of(request.scope))  # type: ignore[no-any-return]
 
 
 async def caller_of(request: Request) -> Caller:
@@ -113,4 +131,5 @@ def _attributes(request: Request) -> dict[str, Any]:
 
 
 Known = Annotated[Caller, Depends(caller)]
+Speaking = Annotated[Platform, Depends(platform)]
 IsAdmin = Depends(admin)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from math import ceil
+from typing import Any
 
 from recveil.advisor.problems import Problem
 
@@ -31,6 +32,11 @@ def network(address: str) -> str:
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
     return f"{IPv6Address(int(found) >> (128 - PREFIX) << (128 - PREFIX))}/{PREFIX}"
+
+
+def network_of(scope: Mapping[str, Any]) -> str:
+    """Whoever sent a request."""
+    return network(scope["client"][0]) if scope.get("client") else ""
 
 
 class RateLimit:

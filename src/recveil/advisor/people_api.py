@@ -14,9 +14,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 
 from recveil.advisor import store
-from recveil.advisor.guard import network_of
 from recveil.advisor.identity import (
     BROWSER,
+    SPEAKS_FOR,
     Caller,
     Known,
     caller_of,
@@ -28,12 +28,13 @@ from recveil.advisor.identity import (
     same_site,
     set_cookie,
 )
+from recveil.advisor.limits import network_of
 from recveil.advisor.problems import Problem, documented, nobody
 from recveil.advisor.service import Advisor
 from recveil.advisor.writes import Choose, Click, Erase, Join, Undo, Visit, Write, mark
 
 router = APIRouter(prefix="/api/v1/people", tags=["people"])
-mine = documented(401, 403, 422, 429, 503)
+mine = documented(401, 403, 404, 422, 429, 503)
 
 Sign = Literal["like", "dislike"]
 Strategy = Literal["basic", "careful", "smart"]
@@ -55,7 +56,7 @@ class Body(BaseModel):
 
 
 class Joined(Body):
-    token: str
+    token: str | None  # none where a platform speaks for her
     created: str
 
 
@@ -99,9 +100,9 @@ def advisor_of(request: Request) -> Advisor:
 async def read(request: Request, caller: Caller, what: Any) -> Any:
     """`what(db, person)` for the holder of the token, in a thread."""
 
-    advisor, whose = advisor_of(request), network_of(request.scope)
-    if caller.token not in advisor.known:
-        advisor.strangers.check(whose)
+    advisor = advisor_of(request)
+    if caller.token not in advisor.known and not caller.platform:
+        advisor.strangers.check(network_of(request.scope))
 
     def run() -> Any:
         with store.reading(advisor_of(request).engine) as db:
@@ -110,22 +111,29 @@ async def read(request: Request, caller: Caller, what: Any) -> Any:
 
     found = await asyncio.to_thread(run)
     if found is None:
-        advisor.strange(caller.token, whose)
-        raise nobody()
+        raise unknown(request, caller)
     advisor.met(caller.token)
     return found
 
 
+def unknown(request: Request, caller: Caller) -> Problem:
+    """A token that is nobody's counts as a guess; a platform hears that it has not told of this person yet."""
+    if caller.platform:
+        return Problem(404, "there is no such person; POST /people makes an account for her")
+    advisor_of(request).strange(caller.token, network_of(request.scope))
+    return nobody()
+
+
 async def write(request: Request, caller: Caller, wish: Write) -> dict[str, Any]:
     """The answer to a write of the holder of the token."""
-    advisor, whose = advisor_of(request), network_of(request.scope)
-    if caller.token not in advisor.known:
-        advisor.strangers.check(whose)
+    advisor = advisor_of(request)
+    if caller.token not in advisor.known and not caller.platform:
+        advisor.strangers.check(network_of(request.scope))
     try:
         made = await advisor.write(wish)
     except Problem as problem:
         if problem.status == 401:
-            advisor.strange(caller.token, whose)
+            raise unknown(request, caller) from None
         raise
     if not isinstance(wish, Erase):
         advisor.met(caller.token)
@@ -136,13 +144,19 @@ async def write(request: Request, caller: Caller, wish: Write) -> dict[str, Any]
     "",
     status_code=201,
     response_model=Joined,
-    responses={200: {"model": Joined, "description": "This browser has one already"}, **documented(403, 429, 503)},
+    responses={200: {"model": Joined, "description": "She has one already"}, **documented(401, 403, 422, 429, 503)},
 )
 async def join(request: Request, response: Response) -> Any:
     """A new account: a token that is shown once. Browsers, which send X-Recveil-Request: 1, get it as a cookie too.
 
-    A browser that brings the cookie of an account gets that one again, so that it never has two.
+    A browser that brings the cookie of an account gets that one again, so that it never has two. A platform brings its
+    key and X-Recveil-Person: she has an account then, and was here; the answer has no token.
     """
+    if SPEAKS_FOR in request.headers:
+        known = await caller_of(request)
+        told = await advisor_of(request).write(Join(known.token, known=True))
+        response.status_code = 201 if told.pop("new") else 200
+        return {"token": None, **told}
     own_origin(request)
     browser, cookie = BROWSER in request.headers, cookie_of(request)
     if browser:
@@ -162,7 +176,7 @@ async def join(request: Request, response: Response) -> Any:
     made = await advisor.write(Join(digest(token)))
     if browser:
         set_cookie(request, response, token)
-    return {"token": token, **made}
+    return {"token": token, "created": made["created"]}
 
 
 @router.get("/me", response_model=Me, responses=mine)

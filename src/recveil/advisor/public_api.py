@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field, field_validator
 
+from recveil.advisor.elements import element
 from recveil.advisor.identity import IsAdmin
 from recveil.advisor.loading import KEY, TITLE, valid_key, valid_text
 from recveil.advisor.people_api import Body, advisor_of
@@ -23,6 +24,12 @@ router = APIRouter(prefix="/api/v1", tags=["public"])
 
 class Health(Body):
     status: Literal["ok"] = "ok"
+
+
+class ElementScript(Body):
+    src: str
+    version: str
+    integrity: str
 
 
 class Profile(Body):
@@ -146,6 +153,13 @@ async def ready(request: Request) -> Any:
     except (*AWAY_ERRORS, TimeoutError):
         raise Problem(503, "the database is away", {"Retry-After": "2"}) from None
     return Health()
+
+
+@router.get("/element", response_model=ElementScript, responses=documented(429))
+async def element_script() -> Any:
+    """<click-advisor> as one file: where it is on this server, and the hash that a page's script tag can ask for."""
+    made = element()
+    return {"src": made.path, "version": made.version, "integrity": made.integrity}
 
 
 @router.get("/items", response_model=Items, responses=documented(422, 429))

@@ -10,6 +10,8 @@ models: the ledger of item models, and they themselves (item_model.py).
 marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
 allowances: what callers have to pay for, under salted hashes, where several workers keep limits together (sharing.py).
 backups: when this database was copied, where it is the copy (backup.py).
+platforms: who may speak for people of their own, by a key that is kept as a hash (platforms.py).
+batches: how far the batches of platforms have come, and what became of them (batches.py).
 """
 
 from __future__ import annotations
@@ -168,6 +170,28 @@ allowances = Table(
     metadata,
     Column("who", LargeBinary(32), primary_key=True),
     Column("until", Float, nullable=False),  # when everything will have been paid for
+)
+
+platforms = Table(
+    "platforms",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("name", String(40), nullable=False, unique=True),
+    Column("access", LargeBinary(32)),  # the hash of its key; none once it is revoked
+    Column("salt", LargeBinary(32), nullable=False),  # of the names of its people
+    Column("at", BigInteger, nullable=False),  # when the key was made or revoked
+    sqlite_autoincrement=True,
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("platform", ForeignKey("platforms.id"), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("request", LargeBinary(32), nullable=False),  # the hash of all of it
+    Column("done", Integer, nullable=False),  # lines that were carried out
+    Column("outcome", LargeBinary, nullable=False),  # of these lines: numbers, and what was refused
+    Column("at", BigInteger, nullable=False, index=True),
 )
 
 backups = Table("backups", metadata, Column("at", BigInteger, primary_key=True, autoincrement=False))

@@ -13,9 +13,10 @@ def mark(token: str, item: str) -> bytes:
 
 @dataclass(frozen=True)
 class Join:
-    """A new account for the token with this hash."""
+    """An account for the token with this hash. Whom a platform speaks for may have one: then it is a visit."""
 
     token: bytes
+    known: bool = False  # she may have one already
 
 
 @dataclass(frozen=True)
@@ -90,4 +91,26 @@ class Forget:
     """What has had its time: accounts that nobody used for a year, idempotency keys of long ago."""
 
 
-Write = Join | Click | Undo | Choose | Visit | Erase | Stock | Withdraw | Forget
+@dataclass(frozen=True)
+class Line:
+    """Of a platform's batch: what a person thinks of an item, from now on; without an item, that she was here."""
+
+    person: str
+    item: str | None = None
+    sign: int = 0  # 0: nothing any more
+    erase: bool = False
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Some lines of a batch, and how far it has come before them."""
+
+    platform: int
+    salt: bytes
+    key: bytes
+    request: bytes
+    first: int
+    lines: tuple[Line, ...]
+
+
+Write = Join | Click | Undo | Choose | Visit | Erase | Stock | Withdraw | Forget | Portion

@@ -3,11 +3,13 @@
  *
  * A pre-click opens the advice; she confirms, changes or cancels. Attributes: `api` (where the public profiles are;
  * this file's own server by default), `item`, `item-title`, `strategy` (basic, careful, smart), `auto` (follow it
- * without asking, except to change a click), `base` of disclosure (2, e, 10), and `value` (like, dislike: what she
- * clicked already, set by the page once it is saved).
+ * without asking, except to change a click), `base` of disclosure (2, e, 10), `value` (like, dislike: what she clicked
+ * already), and `confirm`: an address of the page's own server, where she is logged in. What she confirms is sent there
+ * (PUT CONFIRM/ITEM {"sign"}; DELETE takes it back) and `value` follows; without it the page saves and sets `value`.
  *
- * Events, which bubble: `advised-click` {item, sign} once confirmed; `advised-cancel` {item}; `advised-undo` {item}.
- * They never tell what the pre-click was: a page that hears of a changed click could undo the change.
+ * Events, which bubble: `advised-click` {item, sign} once confirmed (and, with `confirm`, saved); `advised-cancel`
+ * {item}; `advised-undo` {item}. They never tell what the pre-click was: a page that hears of a changed click could undo
+ * the change. A script cannot press Confirm: only what a person does counts.
  */
 
 import { STRATEGIES, effect, inDoubt } from "./advice.js";
@@ -69,7 +71,7 @@ export class ClickAdvisor extends HTMLElement {
   preclick(sign) {
     const advice = this.advice(sign);
     const action = advice && !advice.doubt && STRATEGIES[this.getAttribute("strategy")]?.[advice.zone];
-    if (this.hasAttribute("auto") && action === "confirm") return this.#tell("advised-click", sign);
+    if (this.hasAttribute("auto") && action === "confirm") return this.#confirmed("advised-click", sign);
     if (this.hasAttribute("auto") && action === "cancel") {
       this.#choice(
         say(`${VERBS[sign]}.not_clicked`, { zone: say(`zone.${advice.zone}.word`) }),
@@ -95,7 +97,7 @@ export class ClickAdvisor extends HTMLElement {
     const offer = (sign) => button(VERBS[sign], () => this.preclick(sign), face(sign), say(`${VERBS[sign]}.button`));
     const said = () => [
       make("span", { class: "said", tabindex: "-1" }, face(value === "like" ? 1 : -1), say(`${value}.said`)),
-      button("quiet", () => this.#tell("advised-undo"), say("undo")),
+      button("quiet", () => this.#confirmed("advised-undo"), say("undo")),
     ];
     const shown = value ? said() : [offer(1), offer(-1)];
     const before = this.#parts;
@@ -129,7 +131,7 @@ export class ClickAdvisor extends HTMLElement {
       company: make("p", { class: "company" }),
       effects: make("ul", { class: "effects" }),
       other: make("p", { class: "other" }),
-      confirm: button(() => this.#decide(this.#sign)),
+      confirm: button(({ isTrusted }) => isTrusted && this.#decide(this.#sign)),
       change: button(() => this.#show(-this.#sign)),
       cancel: button(() => this.#decide(null), say("cancel")),
       device: make("p", { class: "device" }, say("not_sent")),
@@ -203,7 +205,34 @@ export class ClickAdvisor extends HTMLElement {
 
   #decide(sign) {
     this.#dialog.element.close();
-    this.#tell(sign ? "advised-click" : "advised-cancel", sign);
+    if (sign) this.#confirmed("advised-click", sign);
+    else this.#tell("advised-cancel");
+  }
+
+  /** She wants it so: the page hears of it, or its server, with a key, so that sending it again counts once. */
+  #confirmed(type, sign, key = crypto.getRandomValues(new Uint32Array(4)).join("-")) {
+    if (this.hasAttribute("confirm")) void this.#save(type, sign, key);
+    else this.#tell(type, sign);
+  }
+
+  async #save(type, sign, key) {
+    const own = this.getAttribute("confirm").replace(/\/$/, "");
+    const asked = sign
+      ? { method: "PUT", body: JSON.stringify({ sign: VERBS[sign] }) }
+      : { method: "DELETE" };
+    const headers = { "Content-Type": "application/json", "Idempotency-Key": key, "X-Recveil-Request": "1" };
+    this.#choice(say("saving"));
+    const answer = await fetch(`${own}/${encodeURIComponent(this.getAttribute("item"))}`, {
+      ...asked, headers, credentials: "same-origin",
+    }).catch(() => null);
+    if (!answer?.ok) {
+      const again = () => this.#confirmed(type, sign, key);
+      return this.#choice(say("not_saved"), make("button", { class: "quiet", type: "button", onclick: again }, say("again")));
+    }
+    this.#choice();
+    if (sign) this.setAttribute("value", VERBS[sign]);
+    else this.removeAttribute("value");
+    return this.#tell(type, sign);
   }
 
   #tell(type, sign) {

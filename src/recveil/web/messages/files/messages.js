@@ -1,17 +1,20 @@
 /**
  * The words of a page in the browser: `const { say, number } = await messages("advisor")`.
  *
- * They come from `APP.LANGUAGE.json` beside this file, or from an element `messages-APP` of a page that was saved as one
- * file. The language is the page's own (<html lang>), else the browser's, else English.
+ * They come from `APP.LANGUAGE.json` beside this file, from an element `messages-APP` of a page that was saved as one
+ * file, or with the program (`give`), where that is one file. The language is the page's own (<html lang>), else the browser's, else English.
  */
 
 const LANGUAGES = ["en", "de"];
-const asked = new Map();
+const [asked, given] = [new Map(), new Map()];
 
 function chosen() {
   const wished = [document.documentElement.lang, ...navigator.languages].map((tag) => tag.toLowerCase().split("-")[0]);
   return wished.find((tag) => LANGUAGES.includes(tag)) ?? LANGUAGES[0];
 }
+
+/** The texts of an app in all languages, {en: {...}, de: {...}}: nothing is asked for then. */
+export const give = (app, texts) => given.set(app, texts);
 
 /** The messages of an app, fetched once: {language, say(name, values), number(value, digits)}. */
 export function messages(app) {
@@ -21,6 +24,7 @@ export function messages(app) {
 
 async function load(app) {
   const language = chosen();
+  if (given.has(app)) return speaker(given.get(app)[language], language);
   const embedded = document.getElementById(`messages-${app}`);
   if (embedded) return speaker(JSON.parse(embedded.textContent), language);
   const answer = await fetch(new URL(`${app}.${language}.json`, import.meta.url), { credentials: "omit" });
