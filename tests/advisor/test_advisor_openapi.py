@@ -33,10 +33,31 @@ OPERATIONS = [
     "GET /people/me/export",
     "GET /people/me/recommendations",
     "PUT /people/me/strategy",
+    "GET /element",
+    "PUT /platforms/{name}",
+    "DELETE /platforms/{name}",
+    "POST /platform/batches",
+    "POST /platform/clicks",
 ]
 MODES = ("positive", "negative")  # as documented, and in every way not
-READ = ("GET /health", "GET /ready", "GET /profiles", "GET /catalogue", "GET /model", "GET /metrics", "POST /people")
-ADMIN_ALONE = ("PUT /items", "DELETE /items/{item}", "GET /metrics")
+READ = (
+    "GET /health",
+    "GET /ready",
+    "GET /profiles",
+    "GET /catalogue",
+    "GET /model",
+    "GET /metrics",
+    "GET /element",
+    "POST /people",
+)
+ADMIN_ALONE = (
+    "PUT /items",
+    "DELETE /items/{item}",
+    "GET /metrics",
+    "PUT /platforms/{name}",
+    "DELETE /platforms/{name}",
+)
+PLATFORMS_ALONE = ("POST /platform/batches", "POST /platform/clicks")
 NOTHING_TO_GET_WRONG = [(name, "negative") for name in READ]
 
 
@@ -71,6 +92,9 @@ def test_no_request_is_an_error_of_the_server(fuzzed: tuple[Any, TestClient], na
     method, _, path = name.partition(" ")
     person = join(client)
     headers = {"Authorization": f"Bearer {ADMIN}"} if name in ADMIN_ALONE else person
+    if name in PLATFORMS_ALONE:
+        given_key = client.put(f"{API}/platforms/fuzz", headers={"Authorization": f"Bearer {ADMIN}"}).json()["key"]
+        headers = {"Authorization": f"Bearer {given_key}"}
 
     @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(schema[API + path][method].as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
