@@ -75,9 +75,7 @@ async def revoke(request: Request, name: Name) -> None:
     "/platform/batches",
     response_model=BatchOutcome,
     responses=documented(401, 413, 422, 429, 503),
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
-    },
+    openapi_extra={"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def batch(request: Request, speaking: Speaking, idempotency_key: Key) -> Any:
     """How things stand, line by line. The same batch with the same key again goes on where it stopped.
