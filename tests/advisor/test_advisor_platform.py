@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from serving import ADMIN, API, ITEMS, ME, click, join
 from sqlalchemy import select, update
 
-from recveil.advisor import batches, schema, service
+from recveil.advisor import batches, platforms, schema
 from recveil.advisor.applying import apply
 from recveil.advisor.service import Advisor
 from recveil.advisor.store import YEAR, now, reading, recount
@@ -24,7 +24,7 @@ BATCHES = f"{API}/platform/batches"
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A revoked key is noticed with the next request."""
-    monkeypatch.setattr(service, "KEY_AGE", 0.0)
+    monkeypatch.setattr(platforms, "KEY_AGE", 0.0)
 
 
 def key_of(server: TestClient, name: str = "night-owl") -> dict[str, str]:

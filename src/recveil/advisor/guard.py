@@ -118,7 +118,7 @@ class AdvisorGuard:
             check_admin(self.advisor, headers.get("authorization", ""), network_of(scope))
             limit = CATALOGUE_BODY if changes else BODY
         if scope["path"].startswith(BATCHES):
-            await self.advisor.platform_of(_bearer(headers), network_of(scope))
+            await self.advisor.platforms.of(_bearer(headers), network_of(scope))
             limit = CATALOGUE_BODY
         declared = headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:

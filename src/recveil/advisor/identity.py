@@ -77,7 +77,7 @@ async def caller(request: Request, bearer: Bearer, _: Annotated[str | None, Depe
 async def platform(request: Request, bearer: Bearer) -> Platform:
     """The platform whose key is in this request."""
     advisor = request.app.state.advisor
-    return await advisor.platform_of(bearer.credentials if bearer else "", network_of(request.scope))  # type: ignore[no-any-return]
+    return await advisor.platforms.of(bearer.credentials if bearer else "", network_of(request.scope))  # type: ignore[no-any-return]
 
 
 async def caller_of(request: Request) -> Caller:

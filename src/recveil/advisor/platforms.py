@@ -8,18 +8,23 @@ revoked, until a year after their last visit.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
+from time import monotonic
 
 from sqlalchemy import Engine, insert, select, update
 
+from recveil.advisor.limits import RateLimit
+from recveil.advisor.problems import Problem
 from recveil.advisor.schema import platforms
 from recveil.advisor.store import now, reading
 
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
+KEY_AGE = 1.0  # seconds for which a key is taken for good without a look: as long as a revoked one lives
 PERSON = re.compile(r"[!-~]{1,200}")  # printable ASCII without spaces: it stands in a header
 
 
@@ -66,3 +71,26 @@ def find(engine: Engine, key: str) -> Platform | None:
     with reading(engine) as db:
         row = db.execute(select(*columns).where(platforms.c.access == access)).first()
     return None if row is None else Platform(*row)
+
+
+@dataclass
+class KnownPlatforms:
+    """Keys that were good a moment ago; guesses of keys are counted like those of tokens."""
+
+    engine: Engine
+    strangers: RateLimit
+    kept: dict[str, tuple[float, Platform]] = field(default_factory=dict)  # by key: until when, and whose
+
+    async def of(self, key: str, whose: str) -> Platform:
+        """Whose key this is; asked from this network."""
+        until, known = self.kept.get(key, (0.0, None))
+        if known is not None and monotonic() < until:
+            return known
+        self.kept.pop(key, None)
+        self.strangers.check(whose)
+        found = await asyncio.to_thread(find, self.engine, key) if "." in key else None
+        if found is None:
+            self.strangers.spend(whose)
+            raise Problem(401, "this needs the key of a platform", {"WWW-Authenticate": "Bearer"})
+        self.kept[key] = (monotonic() + KEY_AGE, found)
+        return found

@@ -25,8 +25,7 @@ from recveil.advisor.item_model import ItemModel, ModelBudget, make_due, newest,
 from recveil.advisor.limits import REMEMBERED, RateLimit
 from recveil.advisor.metrics import Metrics
 from recveil.advisor.noisy_counters import CounterBudget, look, prepare, take
-from recveil.advisor.platforms import Platform, find
-from recveil.advisor.problems import Problem
+from recveil.advisor.platforms import KnownPlatforms
 from recveil.advisor.publication import JsonDocument, Snapshot, blurred, publish, sheet, snapshot
 from recveil.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.advisor.sharing import EVERY, Sharing
@@ -40,7 +39,6 @@ COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that i
 DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 QUICK = 0.1  # seconds; a public table that takes no longer is made whenever somebody reads it
-KEY_AGE = 1.0  # seconds for which a platform's key is taken for good without a look: as long as a revoked one lives
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
 
@@ -83,7 +81,7 @@ class Advisor:
     reads: RateLimit = field(init=False)  # of public things, by a network
     strangers: RateLimit = field(init=False)  # tokens that were nobody's, by a network
     known: OrderedDict[bytes, None] = field(default_factory=OrderedDict)  # tokens that were good a moment ago
-    platforms: dict[str, tuple[float, Platform]] = field(default_factory=dict)  # by key: until when, and whose
+    platforms: KnownPlatforms = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     commit: GroupCommit = field(init=False)
     started: float = field(default_factory=lambda: time.time() - monotonic())
@@ -95,6 +93,7 @@ class Advisor:
         self.accounts = RateLimit(self.settings.accounts / 3600, self.settings.accounts)
         self.reads = RateLimit(self.settings.reads, int(6 * self.settings.reads) + 1)
         self.strangers = RateLimit(1.0, 60)
+        self.platforms = KnownPlatforms(self.engine, self.strangers)
         self.take_model()
         self.commit = GroupCommit(partial(apply, self.engine, changes=self.settings.budget.changes))
 
@@ -113,20 +112,6 @@ class Advisor:
         """This token is nobody's (any more); a network has so many guesses."""
         self.known.pop(token, None)
         self.strangers.spend(whose)
-
-    async def platform_of(self, key: str, whose: str) -> Platform:
-        """Whose key this is; guesses of keys are counted like those of tokens."""
-        until, known = self.platforms.get(key, (0.0, None))
-        if known is not None and monotonic() < until:
-            return known
-        self.platforms.pop(key, None)
-        self.strangers.check(whose)
-        found = await asyncio.to_thread(find, self.engine, key) if "." in key else None
-        if found is None:
-            self.strangers.spend(whose)
-            raise Problem(401, "this needs the key of a platform", {"WWW-Authenticate": "Bearer"})
-        self.platforms[key] = (monotonic() + KEY_AGE, found)
-        return found
 
     async def admit(self, whose: str) -> None:
         """A new account for this network; a Problem where it has had too many."""
