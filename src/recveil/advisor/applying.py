@@ -23,7 +23,7 @@ from sqlalchemy import Engine, bindparam, delete, insert, select, update
 from recveil.advisor.batches import settle, tokens_of
 from recveil.advisor.problems import Problem, nobody
 from recveil.advisor.schema import batches, clicks, items, keys, marks, people
-from recveil.advisor.standing import ITEMS, MADE, MARKS, Changes, Made, Standing, among
+from recveil.advisor.standing import ITEMS, MADE, MARKS, ClickChanges, Made, StandingClick, among
 from recveil.advisor.stocking import stock, withdraw
 from recveil.advisor.store import DAY, SIGNS, YEAR, iso, now
 from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Portion, Stock, Undo, Visit, Withdraw, Write
@@ -134,12 +134,12 @@ class Transaction:
         known = {row.key: row.id for row in found}
         open_ = {row.id for row in found if row.withdrawn is None}
         rows = self.db.execute(MADE, {"persons": ids, "items": list(known.values())})
-        made: Made = {(who, what): Standing(*standing) for who, what, *standing in rows}
+        made: Made = {(who, what): StandingClick(*standing) for who, what, *standing in rows}
         digests = [write.digest for write in run if isinstance(write, Click)]
         kept = self.db.execute(USED, {"persons": ids, "digests": digests})
         used = {(who, key): (request, at) for who, key, request, at in kept}
         marked = self.db.execute(MARKS, {"marks": [write.unit for write in run]})
-        changes = Changes(marked={row.mark: row.spent for row in marked})
+        changes = ClickChanges(marked={row.mark: row.spent for row in marked})
         answers: list[Answer] = []
         for write in run:
             who, what = self.persons.get(write.token), known.get(write.item)
@@ -159,7 +159,7 @@ class Transaction:
         what: int | None,
         made: Made,
         used: dict[tuple[int, bytes], tuple[bytes, int]],
-        changes: Changes,
+        changes: ClickChanges,
         on_offer: bool,
     ) -> Answer:
         before = used.get((who, write.digest))
@@ -179,10 +179,10 @@ class Transaction:
         self.enter(who, what, write.sign, at, changes.spent(write.unit), made, changes)
         return _clicked(write, at, again=False)
 
-    def enter(self, who: int, what: int, sign: int, at: int, spent: int, made: Made, changes: Changes) -> None:
+    def enter(self, who: int, what: int, sign: int, at: int, spent: int, made: Made, changes: ClickChanges) -> None:
         """A click comes, after so many changes of her mind that counted; one more counts within their number."""
         entered = int(spent < self.most)
-        made[who, what] = Standing(None, sign, spent + entered, entered)
+        made[who, what] = StandingClick(None, sign, spent + entered, entered)
         row = {"person": who, "item": what, "sign": sign, "at": at}
         changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
         self.count(what, sign, by=1)
@@ -191,13 +191,13 @@ class Transaction:
             self.db.execute(update(people).where(people.c.id == who).values(entered=1))
             self.new.discard(who)
 
-    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: Changes) -> Answer:
+    def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: ClickChanges) -> Answer:
         if what is None or (who, what) not in made:
             return Problem(404, "there is no click on this item")
         self.take_back(who, what, write.unit, made, changes)
         return {}
 
-    def take_back(self, who: int, what: int, unit: bytes, made: Made, changes: Changes) -> None:
+    def take_back(self, who: int, what: int, unit: bytes, made: Made, changes: ClickChanges) -> None:
         """A click that stands goes; what she has spent of her changes is kept under a mark."""
         stood = made.pop((who, what))
         if stood.number is None:

@@ -24,7 +24,7 @@ from sqlalchemy import insert, select, update
 from recveil.advisor.platforms import PERSON, secret_of
 from recveil.advisor.problems import Problem
 from recveil.advisor.schema import batches, clicks, marks
-from recveil.advisor.standing import ITEMS, Changes, Made, Standing
+from recveil.advisor.standing import ITEMS, ClickChanges, Made, StandingClick
 from recveil.advisor.store import SIGNS, now
 from recveil.advisor.writes import Line, Portion, Write, mark
 
@@ -38,7 +38,7 @@ NO_PERSON, NO_ITEM = "there is no such person; a line with the person alone make
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LinesOutcome:
     """What became of the lines that were carried out."""
 
     changed: int = 0
@@ -46,7 +46,7 @@ class Outcome:
     refused: int = 0
     problems: tuple[tuple[int, str], ...] = ()  # line (1, 2, ...) and why, of the first that were refused
 
-    def refusing(self, line: int, why: str) -> Outcome:
+    def refusing(self, line: int, why: str) -> LinesOutcome:
         told = (*self.problems, (line, why)) if len(self.problems) < TOLD else self.problems
         return replace(self, refused=self.refused + 1, problems=told)
 
@@ -110,7 +110,9 @@ def settle(batch: Transaction, portion: Portion) -> dict[str, Any] | Problem:
         return Problem(422, "this Idempotency-Key was used for another batch")
     if before is not None and before["done"] > portion.first:  # the same batch, sent twice at once
         return {"done": before["done"], **json.loads(before["outcome"])}
-    work = _Work(batch, portion, Outcome(**json.loads(before["outcome"])) if before is not None else Outcome())
+    work = _Work(
+        batch, portion, LinesOutcome(**json.loads(before["outcome"])) if before is not None else LinesOutcome()
+    )
     work.run()
     done = portion.first + len(portion.lines)
     told = {"done": done, "outcome": json.dumps(asdict(work.outcome)).encode(), "at": now()}
@@ -129,12 +131,12 @@ class _Work:
 
     batch: Transaction
     portion: Portion
-    outcome: Outcome
+    outcome: LinesOutcome
     tokens: dict[str, bytes] = field(default_factory=dict)
     items: dict[str, int] = field(default_factory=dict)
     offered: set[int] = field(default_factory=set)
     made: Made = field(default_factory=dict)
-    changes: Changes = field(default_factory=Changes)
+    changes: ClickChanges = field(default_factory=ClickChanges)
     minded: set[int] = field(default_factory=set)  # who has changed her mind before
 
     def run(self) -> None:
@@ -175,7 +177,7 @@ class _Work:
         if wanted:
             columns = (clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign, clicks.c.spent, clicks.c.entered)
             rows = db.execute(select(*columns).where(sa.tuple_(clicks.c.person, clicks.c.item).in_(wanted)))
-            self.made = {(who, what): Standing(*standing) for who, what, *standing in rows}
+            self.made = {(who, what): StandingClick(*standing) for who, what, *standing in rows}
         known = [who for who in persons.values() if who is not None]
         rows_of = select(marks.c.mark, marks.c.spent, marks.c.person).where(marks.c.person.in_(known))
         for name, spent, who in db.execute(rows_of):
@@ -203,7 +205,7 @@ class _Work:
     def gone(self, line: Line) -> int:
         """She and all that is hers; what was gathered so far is written first."""
         self.changes.write(self.batch.db)
-        self.changes = Changes(marked=self.changes.marked)
+        self.changes = ClickChanges(marked=self.changes.marked)
         self.batch.erase([self.batch.persons.pop(self.tokens[line.person])])
         self.look_up()
         return 1

@@ -46,7 +46,7 @@ class BatchOutcome(Body):
     again: bool
 
 
-class Asked(Body):
+class AskedPeople(Body):
     people: Annotated[list[PersonId], Field(max_length=1000)]
 
 
@@ -105,7 +105,7 @@ def _progress(engine: Any, platform: int, key: bytes) -> Any:
 
 
 @router.post("/platform/clicks", response_model=PlatformClicks, responses=documented(401, 413, 422, 429, 503))
-async def clicks(request: Request, speaking: Speaking, body: Asked) -> Any:
+async def clicks(request: Request, speaking: Speaking, body: AskedPeople) -> Any:
     """The clicks of many people, in the order of clicking."""
     advisor = advisor_of(request)
     of = partial(store.clicks_of, private=advisor.private)

@@ -26,7 +26,7 @@ INSERT_CLICKS, INSERT_KEYS = insert(clicks), insert(keys)
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingClick:
     """A click that stands. `spent`: how many changes of this person's mind about this item reached noisy counters."""
 
     number: int | None  # none before it is written
@@ -35,11 +35,11 @@ class Standing:
     entered: int  # 1: this click is one of them
 
 
-Made = dict[tuple[int, int], Standing]
+Made = dict[tuple[int, int], StandingClick]
 
 
 @dataclass
-class Changes:
+class ClickChanges:
     """What is to be written."""
 
     clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
