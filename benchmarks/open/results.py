@@ -17,7 +17,8 @@ from typing import Any
 import recveil
 from recveil.errors import RecveilError
 from recveil.formats.files import write_text
-from recveil.releases.signing import load_key, seal, unseal
+from recveil.releases.keys import load_key
+from recveil.releases.signing import seal, unseal
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
@@ -61,8 +62,12 @@ class Document:
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / f"{name}.json"
         self.content: dict[str, Any] = {"data": name, "cells": [], "code": {}}
+        self.read()
+
+    def read(self) -> None:
+        """What is in the file now: another run may have added to it."""
         if self.path.is_file():
-            self.content = json.loads(self.path.read_text(encoding="utf-8"))
+            self.content |= json.loads(self.path.read_text(encoding="utf-8"))
 
     def has(self, wanted: Key, code: dict[str, str], thin: int | None) -> bool:
         """Whether the cell is there, made by this code."""
@@ -73,6 +78,7 @@ class Document:
 
     def put(self, cell: Cell, code: dict[str, str]) -> None:
         """A new cell in place of an old one, and the whole document written."""
+        self.read()
         name = sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()[:12]
         cells = [c for c in self.content["cells"] if key(c) != key(cell)]
         cells.append({**cell, "code": name})

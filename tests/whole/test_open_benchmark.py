@@ -20,7 +20,7 @@ from making import kept, open_benchmark, open_results
 
 import recveil
 from recveil.data import Interactions, from_ids
-from recveil.releases.signing import new_key
+from recveil.releases.keys import new_key
 
 PROJECT = Path(__file__).parents[2]
 OPEN = PROJECT / "benchmarks" / "open"
