@@ -26,6 +26,26 @@ EXPORTS = {
     "watch-history.json": json.dumps([{"title": f"Watched {name}"} for name in ("Crowd", "Niche", "Elsewhere")]),
     "Retail.OrderHistory.1.csv": '"Order ID","Product Name"\n"1","Crowd"\n"2","niche"\n"3","Elsewhere"\n',
     "ratings.csv": "userId,movieId,rating\n1,Crowd,5\n1,Niche,4\n1,Elsewhere,1\n",
+    "watch-history.de.json": json.dumps(
+        [None, *({"titel": "x", "title": f"{n} angesehen"} for n in ("Crowd", "Niche", "z"))]
+    ),
+    "watch-history.es.json": json.dumps([{"title": f"Has visto {name}"} for name in ("Crowd", "Niche", "Elsewhere")]),
+    "watch-history.html": "<html><body>"
+    + "".join(
+        f'<div class="content-cell">Watched&nbsp;<a href="https://www.youtube.com/watch?v=1">{n}</a><br>'
+        '<a href="https://www.youtube.com/channel/2">Crowd again</a><img src="https://example.org/1.png"></div>'
+        for n in ("Crowd", "Niche", "Elsewhere")
+    ),
+    "imdb.csv": "Const,Your Rating,Date Rated,Title,Original Title,IMDb Rating\ntt1,8,2024,Crowd,Crowd,2.1\n"
+    "tt2,9,2024,Otro,Niche,3\ntt3,2,2024,Elsewhere,Elsewhere,9\n",
+    "letterboxd.csv": "Date,Name,Year,Letterboxd URI,Rating\n2024,Crowd,2001,x,4.5\n2024,Niche,2002,x,4\n"
+    "2024,Elsewhere,2003,x,1\n",
+    "goodreads.csv": 'Book Id,Title,Author,My Rating\n1,"Crowd (Crowds, #1)",A,5\n2,Niche,A,4\n3,Elsewhere,A,0\n',
+    "netflix.de.csv": 'Titel,Datum\n"Niche: Staffel 1: Eins",1.2.24\nCrowd,1.3.24\nAnderswo,1.4.24\n',
+    "netflix.es.csv": 'Título,Fecha\n"Niche: Temporada 1: Uno",1/2/24\nCrowd,1/3/24\nOtra,1/4/24\n',
+    "Ratings.csv": "Profile Name,Title Name,Thumbs Value\nme,Crowd,2\nme,Niche,3\nme,Elsewhere,1\n",
+    "amazon.de.csv": '"Bestellnummer";"Produktname"\n"1";"Crowd"\n"2";"niche"\n"3";"Anderswo"\n',
+    "fours.csv": "title,rating\nCrowd,4\nNiche,5\nElsewhere,4\n",
     "mine.csv": "name;year\nCrowd (2001);1\nNiche;2\nElsewhere;3\n",
 }
 
@@ -48,12 +68,69 @@ def test_an_export_is_read_and_nothing_is_sent(visit: Visit, tmp_path: Path, nam
     page.locator("#matched").filter(
         has_text="2 items of your history are in this catalogue, 1 titles are not."
     ).wait_for()
+    assert sorted(page.locator("#rows th").all_inner_texts()) == ["Crowd", "Niche"]
+    assert [chosen.input_value() for chosen in page.locator("#rows select").all()] == ["1", "1"]
+    assert page.locator("#total").is_hidden()  # nothing is computed before she asks for it
+    page.locator("#weigh").click()
     assert page.locator("#rows th").all_inner_texts() == ["Niche", "Crowd"]
     page.locator("#rows input").first.check()
     assert "Without the 1 you leave out" in page.locator("#total").inner_text()
     page.wait_for_timeout(100)
     assert visit.sent() == []
     assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 0]
+
+
+def test_signs_follow_each_files_own_scale_and_can_be_changed(visit: Visit, tmp_path: Path) -> None:
+    page = visit.page
+    page.goto(f"{visit.server.url}/history")
+    page.locator("#state").filter(has_text="titles to compare with").wait_for()
+    files = {
+        "five.csv": "title,rating\nCrowd,4\nNiche,3\nEven,\nFilm 01,2\n",
+        "ten.csv": "title,your rating\nFilm 02,6\nFilm 03,5\nFilm 04,7\nFilm 05,4\nFilm 06,9\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    page.locator("#file").set_input_files([str(tmp_path / name) for name in files])
+    page.locator("#matched").filter(has_text="9 items").wait_for()
+    signs = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll("#rows tr")].map(
+        (row) => [row.querySelector("th").textContent, row.querySelector("select").value]))""")
+    assert signs == {
+        **{"Crowd": "1", "Niche": "0", "Even": "0", "Film 01": "-1", "Film 02": "0", "Film 03": "0"},
+        **{"Film 04": "1", "Film 05": "-1", "Film 06": "1"},
+    }
+    assert "ratings up to 10" in page.locator("#scales").inner_text()
+    page.get_by_label("What you think of Niche").select_option("like")
+    page.locator("#weigh").click()
+    assert "in 6 items" in page.locator("#total").inner_text()
+    assert "telling" in page.locator("#known").inner_text()
+    page.get_by_label("What you think of Film 01").select_option("neither")
+    assert "in 5 items" in page.locator("#total").inner_text()
+
+
+def test_the_history_has_the_doubt_of_the_live_page(browser: Any, tmp_path: Path) -> None:
+    private = Server(tmp_path, ("--counters", "private")).start()
+    person = Visit(browser, private)
+    page = person.page
+    page.goto(f"{private.url}/history")
+    page.locator("#state").filter(has_text="titles to compare with").wait_for()
+    (tmp_path / "mine.csv").write_text("title\nCrowd\nEven\nFilm 01\n")
+    page.locator("#file").set_input_files(str(tmp_path / "mine.csv"))
+    page.locator("#weigh").click()
+    told, wanted = page.evaluate("""async () => {
+      const { publicTable } = await import("/static/profiles.js");
+      const { inDoubt } = await import("/static/advice.js");
+      const table = publicTable(new URL("/api/v1", location.href).href);
+      await table.ready;
+      const counts = (item) => table.profiles.get(item);
+      const doubt = (item) => counts(item) && inDoubt(...counts(item), table.people, table.blur);
+      const rows = [...document.querySelectorAll("#rows tr")];
+      return [rows.map((row) => row.textContent.includes("near the border")),
+              rows.map((row) => Boolean(doubt(row.querySelector("th").textContent)))];
+    }""")
+    assert told == wanted
+    assert "are wrong" in page.locator("#known").inner_text()
+    person.close()
+    private.stop()
 
 
 def test_the_saved_file_works_without_a_network(browser: Any, advisor: Server, tmp_path: Path) -> None:
@@ -74,7 +151,7 @@ def test_the_saved_file_works_without_a_network(browser: Any, advisor: Server, t
     export = tmp_path / "ViewingActivity.csv"
     export.write_text(EXPORTS[export.name], encoding="utf-8")
     page.locator("#file").set_input_files(str(export))
-    page.locator("#rows th").first.wait_for()
+    page.locator("#weigh").click()
     people = json.loads(page.locator("#embedded").text_content())["people"]
     told = page.locator("#rows tr").first.inner_text()
     assert "Niche" in told and f"{bits('Niche', people):.1f} bits" in told

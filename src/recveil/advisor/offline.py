@@ -38,7 +38,9 @@ def script() -> str:
 
 def offline_page(table: Snapshot, language: str) -> bytes:
     """One HTML file that asks nobody for anything."""
-    known = {"items": list(table.titles.items()), "profiles": table.profiles, "people": table.people}
+    public = json.loads(table.table.body)
+    known = {name: public[name] for name in ("profiles", "people", "deviation", "people_deviation")}
+    known["items"] = list(table.titles.items())
     templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
     parts = {
         "language": language,

@@ -66,6 +66,24 @@ export function inDoubt(a, b, people, { deviation, crowd }) {
   return near(c, Math.SQRT2 * deviation) || near(d, far) || (c <= 0 && d >= 0 && near(r, far));
 }
 
+/** The chance that a normal number lies beyond x deviations on one side (Abramowitz and Stegun 26.2.17). */
+function beyond(x) {
+  const t = 1 / (1 + 0.2316419 * x);
+  const powers = [0.31938153, -0.356563782, 1.781477937, -1.821255978, 1.330274429];
+  const sum = powers.reduceRight((total, one) => t * (one + total), 0);
+  return (Math.exp(-(x * x) / 2) / Math.sqrt(2 * Math.PI)) * sum;
+}
+
+/** How often a zone that is told from counts like these is another one in truth: at most, since a margin or another errs. */
+export function errs(a, b, people, { deviation, crowd }) {
+  if (!deviation) return 0;
+  const [c, d, r] = [a + 1 - b, people - 2 * a - b - 1, people - a - 2 * b - 1];
+  const far = Math.hypot(crowd, Math.sqrt(5) * deviation);
+  const chance = (margin, spread) => beyond(Math.abs(margin) / spread);
+  const sum = chance(c, Math.SQRT2 * deviation) + chance(d, far) + (c <= 0 && d >= 0 ? chance(r, far) : 0);
+  return Math.min(sum, 1);
+}
+
 /** A profile without her own click; where it is hidden, she counts as if she were alone. */
 export function without(profile, sign) {
   const [likes, dislikes] = profile ?? (sign > 0 ? [1, 0] : [0, 1]);

@@ -24,37 +24,90 @@ export function csvRows(text) {
   return rows.filter((cells) => cells.some(Boolean));
 }
 
-const TITLES = ["title", "product name", "master_metadata_track_name", "trackname", "name", "item", "movieid"];
+// Columns as platforms call them in English, German and Spanish; the first that a file has counts.
+const TITLES = [
+  "title", "titel", "título", "titulo", "product name", "produktname", "nombre del producto", "master_metadata_track_name",
+  "trackname", "title name", "name", "nombre", "item", "movieid",
+];
+const ORIGINALS = ["original title", "originaltitel", "título original"];
+const RATINGS = [
+  "your rating", "deine bewertung", "tu calificación", "my rating", "meine bewertung", "mi calificación", "mi valoración",
+  "thumbs value", "star rating", "rating", "bewertung", "calificación", "valoración", "puntuación", "stars", "sterne", "estrellas",
+];
+const UNRATED = new Set(["my rating", "meine bewertung", "mi calificación", "mi valoración"]); // where 0 is none (Goodreads)
+const THUMBS = "thumbs value"; // Netflix: 1 down, 2 up, 3 twice up
 
-/** [{names, rating}]: names from the most to the least exact; a rating where the export has one. */
+/** {entries: [{names, sign}], top}: names from the most to the least exact; 1 like, -1 dislike, 0 neither. top: the best rating. */
 export function readExport(text) {
   const start = text.trimStart()[0];
-  if (start === "[" || start === "{") return fromJson(JSON.parse(text));
+  if (start === "<") return { entries: fromHtml(text), top: null };
+  if (start === "[" || start === "{") return rated(fromJson(JSON.parse(text)));
   const [head, ...rows] = csvRows(text);
-  if (!head) return [];
+  if (!head) return { entries: [], top: null };
   const lower = head.map((name) => name.toLowerCase());
-  const at = TITLES.map((name) => lower.indexOf(name)).find((place) => place >= 0) ?? -1;
-  const stars = lower.indexOf("rating");
-  if (at < 0) return [head, ...rows].map((cells) => ({ names: variants(cells[0]) })); // no header: titles alone
-  return rows.map((cells) => ({
-    names: variants(cells[at] ?? ""),
-    rating: stars >= 0 ? Number(cells[stars]) : undefined,
+  const column = (names) => lower.indexOf(names.find((name) => lower.includes(name)));
+  const [at, original, stars] = [column(TITLES), column(ORIGINALS), column(RATINGS)];
+  if (at < 0) return rated([head, ...rows].map((cells) => ({ names: variants(cells[0]) }))); // no header: titles alone
+  const entries = rows.map((cells) => ({
+    names: [cells[at], cells[original]].filter(Boolean).flatMap(variants),
+    rating: stars >= 0 ? numeral(cells[stars], lower[stars]) : undefined,
   }));
+  return lower[stars] === THUMBS ? thumbs(entries) : rated(entries);
 }
+
+/** A rating as a number; null where the file has none for this entry. */
+function numeral(cell, column) {
+  const value = cell ? Number(cell.replace(",", ".").replace(/\s*\/.*$/, "")) : NaN;
+  return Number.isFinite(value) && !(value === 0 && UNRATED.has(column)) ? value : null;
+}
+
+const thumbs = (entries) => ({
+  entries: entries.map(({ names, rating }) => ({ names, sign: rating === null ? 0 : rating > 1 ? 1 : -1 })),
+  top: 3,
+});
+
+/**
+ * Signs by the file's own scale: 1 to 5 (or 0.5 to 5), 1 to 10, 0 to 100, or 0 and 1, by its largest rating. The middle
+ * of the scale, and what has no rating, is neither. A file without ratings tells what she chose: likes.
+ */
+function rated(entries) {
+  const ratings = entries.map(({ rating }) => rating).filter((rating) => Number.isFinite(rating));
+  if (!ratings.length) return { entries: entries.map(({ names, rating }) => ({ names, sign: rating === null ? 0 : 1 })), top: null };
+  const most = ratings.reduce((x, y) => Math.max(x, y));
+  const [low, top] = most <= 1 ? [0, 1] : most <= 5 ? [1, 5] : most <= 10 ? [1, 10] : [0, 100];
+  const [middle, around] = [(low + top) / 2, top === 10 ? 0.5 : 0]; // of ten, 5 and 6 are the middle
+  const sign = (rating) => {
+    if (!Number.isFinite(rating) || Math.abs(rating - middle) <= around) return 0;
+    return rating > middle ? 1 : -1;
+  };
+  return { entries: entries.map(({ names, rating }) => ({ names, sign: sign(rating) })), top };
+}
+
+/** YouTube's "Watched X", in three languages. */
+const watched = (title) =>
+  title.replace(/^(watched|has visto)\s+/i, "").replace(/^(.*?)\s+(?:angesehen|gesehen)$/i, "$1").replace(/^[„“"«](.*)[“”"»]$/, "$1");
 
 function fromJson(found) {
   const list = Array.isArray(found) ? found : Object.values(found).find(Array.isArray) ?? [];
-  return list.map((entry) => {
+  return list.filter((entry) => entry && typeof entry === "object").map((entry) => {
     const track = entry.master_metadata_track_name ?? entry.trackName;
     const artist = entry.master_metadata_album_artist_name ?? entry.artistName;
     if (track) return { names: [`${artist} - ${track}`, track, artist].filter(Boolean) };
-    const title = entry.title ?? entry.name ?? entry.episode_show_name ?? "";
-    return { names: variants(String(title).replace(/^Watched /, "")), rating: entry.rating };
+    const title = entry.title ?? entry.titel ?? entry.name ?? entry.episode_show_name ?? "";
+    return { names: variants(watched(String(title))), rating: entry.rating };
   });
 }
 
-/** "Dark: Season 1: Lies" may be a title, or an episode of "Dark". */
-const variants = (title) => [...new Set([title, title.replace(/: (season|staffel|part|volume|limited series)\b.*$/i, "")])];
+/** watch-history.html: every link to a video; a parsed page loads nothing. */
+function fromHtml(text) {
+  const links = new DOMParser().parseFromString(text, "text/html").querySelectorAll('a[href*="watch?v="]');
+  return [...links].map((link) => ({ names: variants(link.textContent.trim()), sign: 1 }));
+}
+
+const PARTS = /: (season|staffel|temporada|part|teil|parte|volume|volumen|limited series|miniserie|serie limitada)\b.*$/i;
+
+/** "Dark: Season 1: Lies" may be a title, or an episode of "Dark"; "Dune (Dune, #1)" is "Dune". */
+const variants = (title = "") => [...new Set([title, title.replace(PARTS, ""), title.replace(/\s*\([^()]*#[^()]*\)$/, "")])];
 
 /** A title as it is compared: no case, accents, marks or year; "Matrix, The (1999)" is "the matrix". */
 export function plain(title) {
@@ -68,22 +121,18 @@ export function plain(title) {
     .trim();
 }
 
-/** What of an export is in a catalogue (Map of ids to titles): ids with their sign, and how many entries are not. */
+/** What of all exports is in a catalogue (Map of ids to titles): ids with their sign, and how many titles are not. */
 export function matched(entries, titles) {
   const known = new Map();
   for (const [id, title] of titles) {
     const name = plain(title);
     known.set(name, known.has(name) ? null : id); // two items with one title: nobody can tell which
   }
-  const ratings = entries.map(({ rating }) => rating).filter(Number.isFinite);
-  const middle = ratings.length ? (Math.min(...extremes(ratings)) + Math.max(...extremes(ratings))) / 2 : 0;
   const [found, missing] = [new Map(), new Set()];
-  for (const { names, rating } of entries) {
+  for (const { names, sign } of entries) {
     const name = names.find((one) => one && (titles.has(one) || known.get(plain(one))));
     if (!name) names[0] && missing.add(names[0]);
-    else found.set(titles.has(name) ? name : known.get(plain(name)), Number.isFinite(rating) && rating < middle ? -1 : 1);
+    else found.set(titles.has(name) ? name : known.get(plain(name)), sign);
   }
   return { found, missing: missing.size };
 }
-
-const extremes = (values) => values.reduce(([low, high], x) => [Math.min(low, x), Math.max(high, x)], [Infinity, -Infinity]);

@@ -1,66 +1,113 @@
 /** My own history: an export meets the public profiles on this device. Nothing is uploaded; the saved file cannot even ask. */
 
-import { effect } from "./advice.js";
+import { effect, errs, inDoubt } from "./advice.js";
 import { make } from "./dom.js";
 import { matched, readExport } from "./exports.js";
-import { ZONE_NAMES, amount, say } from "./words.js";
+import { ZONE_NAMES, amount, number, say } from "./words.js";
 
 const MOST = 200; // rows that are shown
+const SIGNS = { 1: "like", 0: "neither", [-1]: "dislike" };
+// What is about as telling, in bits: the month, the day, the date of one's birth, with a town of 10,000 in 80 million, everybody.
+const KNOWN = [[3.6, "month"], [8.5, "birthday"], [14.8, "birthdate"], [27.8, "town"], [33, "everybody"]];
 const place = (id) => document.getElementById(id);
-const world = { titles: new Map(), profiles: new Map(), people: 1 };
-let history = [];
+const world = { titles: new Map(), profiles: new Map(), people: 1, blur: { deviation: 0, crowd: 0 } };
+let [history, weighed] = [[], false];
 
-/** What each matched item gives away, most first: the bits that her click on it adds. */
-export function weigh(found, { profiles, people }) {
-  const weighed = [...found].map(([item, sign]) => {
-    const profile = profiles.get(item) ?? [0, 0]; // hidden: as if she were alone
-    const n = Math.max(people, profile[0] + profile[1] + 1);
-    const { disclosure, zone } = effect(...profile, n, sign, "2");
-    return { item, sign, bits: disclosure, zone: profiles.get(item) ? zone : "unknown", out: false };
-  });
-  return weighed.sort((x, y) => y.bits - x.bits);
+/** What a click on an item gives away: the bits that it adds, its zone, and how often such a zone is another in truth. */
+export function weigh(item, sign, { profiles, people, blur }) {
+  if (!sign) return { bits: 0, zone: null, doubt: false, wrong: 0 };
+  const profile = profiles.get(item) ?? [0, 0]; // hidden: as if she were alone
+  const n = Math.max(people, profile[0] + profile[1] + 1);
+  const { disclosure, zone } = effect(...profile, n, sign, "2");
+  if (!profiles.get(item)) return { bits: disclosure, zone: "unknown", doubt: false, wrong: 0 };
+  const [a, b] = sign > 0 ? profile : [...profile].reverse();
+  return { bits: disclosure, zone, doubt: inDoubt(a, b, people, blur), wrong: errs(a, b, people, blur) };
 }
 
+const sum = (rows) => rows.reduce((total, { bits }) => total + bits, 0);
+
 function summary() {
-  const [all, kept] = [history, history.filter(({ out }) => !out)].map((rows) => rows.reduce((s, { bits }) => s + bits, 0));
-  const out = history.filter((row) => row.out).length;
-  const told = { amount: amount(all, "2"), kept: amount(kept, "2"), out, items: history.length };
-  place("total").textContent = say(out ? "history.total.out" : "history.total", told);
+  place("total").hidden = place("known").hidden = place("most").hidden = !weighed;
+  place("weigh").hidden = weighed;
+  place("check").hidden = weighed;
+  if (!weighed) return;
+  const told = history.filter(({ sign }) => sign);
+  const kept = told.filter((row) => !row.out);
+  const out = told.length - kept.length;
+  const said = { amount: amount(sum(told), "2"), kept: amount(sum(kept), "2"), out, items: told.length };
+  place("total").textContent = say(out ? "history.total.out" : "history.total", said);
+  const [, known] = KNOWN.findLast(([bits]) => bits <= sum(kept)) ?? [0, "less"];
+  const plain = kept.filter(({ zone, doubt }) => zone && zone !== "unknown" && !doubt);
+  const wrong = plain.reduce((total, row) => total + row.wrong, 0) / Math.max(plain.length, 1);
+  const err = world.blur.deviation ? ` ${say("history.errs", { share: wrong < 5e-4 ? `<\u2009${number(0.1, 1)}` : number(100 * wrong, 1), plain: plain.length })}` : "";
+  place("known").textContent = say(`history.known.${known}`) + err;
+}
+
+function choice(entry, title) {
+  const option = (sign) => make("option", { value: sign, selected: entry.sign === Number(sign) }, say(`history.${SIGNS[sign]}`));
+  const onchange = ({ target }) => {
+    entry.sign = Number(target.value);
+    if (weighed) compute();
+  };
+  return make("select", { "aria-label": say("history.sign", { title }), onchange }, ...["1", "0", "-1"].map(option));
 }
 
 function row(entry) {
   const title = world.titles.get(entry.item) ?? entry.item;
+  const cells = [make("th", { scope: "row" }, title), make("td", {}, choice(entry, title))];
+  if (!weighed) return make("tr", {}, make("td"), ...cells, make("td"), make("td"));
   const box = make("input", { type: "checkbox", "aria-label": say("history.leave", { title }), onchange: ({ target }) => {
     entry.out = target.checked;
     summary();
   } });
   box.checked = entry.out;
-  const hides = entry.bits < 0 ? say("history.hides", { amount: amount(entry.bits, "2") }) : amount(entry.bits, "2");
-  const zone = make("span", { class: `where ${entry.zone}` }, ZONE_NAMES[entry.zone]);
-  return make("tr", {}, make("td", {}, box), make("th", { scope: "row" }, title), make("td", {}, zone), make("td", {}, hides));
+  const tells = entry.bits < 0 ? say("history.hides", { amount: amount(entry.bits, "2") }) : amount(entry.bits, "2");
+  const name = entry.doubt ? say("zone.near", { zone: ZONE_NAMES[entry.zone] }) : ZONE_NAMES[entry.zone];
+  const zone = entry.zone && make("span", { class: `where ${entry.zone}` }, name);
+  return make("tr", {}, make("td", {}, entry.sign ? box : null), ...cells, make("td", {}, zone), make("td", {}, entry.sign ? tells : "–"));
 }
 
-function present({ found, missing }) {
-  history = weigh(found, world);
+const rows = () => place("rows").replaceChildren(...history.slice(0, MOST).map(row));
+
+/** What all of it tells, most first, as the signs stand. */
+function compute() {
+  weighed = true;
+  for (const entry of history) Object.assign(entry, weigh(entry.item, entry.sign, world));
+  history.sort((x, y) => y.bits - x.bits);
+  rows();
+  summary();
+}
+
+function present({ found, missing }, read) {
+  weighed = false;
+  history = [...found].map(([item, sign]) => ({ item, sign, out: false }));
   const counted = say("history.matched", { found: found.size, missing });
   place("matched").textContent = history.length > MOST ? `${counted} ${say("history.most", { most: MOST })}` : counted;
-  place("rows").replaceChildren(...history.slice(0, MOST).map(row));
+  place("scales").replaceChildren(...read.map(({ name, top, entries }) => {
+    const number_of = (sign) => entries.filter((entry) => entry.sign === sign).length;
+    const numbers = { name, likes: number_of(1), dislikes: number_of(-1), neither: number_of(0) };
+    return make("li", {}, say(top ? "history.scale" : "history.no_scale", { ...numbers, top: top ?? 0 }));
+  }));
+  rows();
   place("result").hidden = false;
   place("table").hidden = !history.length;
   summary();
 }
 
 async function take(files) {
+  const read = [];
   try {
-    const texts = await Promise.all([...files].map((file) => file.text()));
-    present(matched(texts.flatMap(readExport), world.titles));
+    for (const file of files) read.push({ name: file.name, ...readExport(await file.text()) });
+    present(matched(read.flatMap(({ entries }) => entries), world.titles), read);
   } catch {
     place("matched").textContent = say("history.unreadable");
+    place("scales").replaceChildren();
     place("result").hidden = false;
     place("table").hidden = true;
   }
 }
 
+place("weigh").addEventListener("click", compute);
 place("most").addEventListener("click", () => {
   const half = history.reduce((sum, { bits }) => sum + Math.max(bits, 0), 0) / 2;
   let told = 0;
@@ -68,7 +115,7 @@ place("most").addEventListener("click", () => {
     entry.out = told < half && entry.bits > 0;
     told += Math.max(entry.bits, 0);
   }
-  place("rows").replaceChildren(...history.slice(0, MOST).map(row));
+  rows();
   summary();
 });
 place("file").addEventListener("change", ({ target }) => take(target.files));
@@ -77,15 +124,13 @@ for (const type of ["dragover", "drop"]) area.addEventListener(type, (event) => 
 area.addEventListener("drop", ({ dataTransfer }) => take(dataTransfer.files));
 
 async function begin() {
+  const get = async (path) => (await fetch(path, { credentials: "omit" })).json();
   const embedded = place("embedded");
-  if (embedded) {
-    const { items, profiles, people } = JSON.parse(embedded.textContent);
-    Object.assign(world, { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people });
-  } else {
-    const get = async (path) => (await fetch(path, { credentials: "omit" })).json();
-    const [{ items }, { profiles, people }] = await Promise.all([get("/api/v1/catalogue"), get("/api/v1/profiles")]);
-    Object.assign(world, { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people });
-  }
+  const [{ items }, { profiles, people, deviation, people_deviation: crowd }] = embedded
+    ? Array(2).fill(JSON.parse(embedded.textContent))
+    : await Promise.all([get("/api/v1/catalogue"), get("/api/v1/profiles")]);
+  const known = { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people };
+  Object.assign(world, known, { blur: { deviation, crowd } });
   place("file").disabled = false;
   place("state").textContent = say("history.ready", { titles: world.titles.size });
 }
