@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recveil.api.court import Judge, judge
     from recveil.api.deciding import decide, standing, withdraw
+    from recveil.api.fitting import Fitted, fit, inspect
     from recveil.api.functions import assess, attack, compare, measure, read, release
     from recveil.api.judging import audit, choose, recommend, tune
     from recveil.api.ratings import predict
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from recveil.data import Interactions, concat
     from recveil.errors import RecveilError
     from recveil.evaluation.assess import Assessment
-    from recveil.evaluation.inspect import inspect
     from recveil.evaluation.measure import Findings, measure_release
     from recveil.formats import deduplicate, from_csr, from_frame, write
     from recveil.guarantee import Guarantee, compose
@@ -44,12 +44,12 @@ _ROOMS = {
     "data": ("Interactions", "concat"),
     "evaluation.assess": ("Assessment",),
     "releases.bundle": ("Bundle", "load", "save", "verify"),
-    "evaluation.inspect": ("inspect",),
     "evaluation.measure": ("Findings", "measure_release"),
     "releases.release": ("Release",),
     "errors": ("RecveilError",),
     "api.court": ("Judge", "judge"),
     "api.deciding": ("decide", "standing", "withdraw"),
+    "api.fitting": ("Fitted", "fit", "inspect"),
     "api.functions": ("assess", "attack", "compare", "measure", "read", "release"),
     "api.judging": ("audit", "choose", "recommend", "tune"),
     "api.ratings": ("predict",),
@@ -69,6 +69,7 @@ __all__ = [
     "Assessment",
     "Bundle",
     "Findings",
+    "Fitted",
     "Guarantee",
     "Interactions",
     "Judge",
@@ -91,6 +92,7 @@ __all__ = [
     "concat",
     "decide",
     "deduplicate",
+    "fit",
     "from_csr",
     "from_frame",
     "inspect",
@@ -124,4 +126,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *import_module("recveil.mechanisms").__all__, "__version__"]
+    classes = [name for name in import_module("recveil.mechanisms").__all__ if name[:1].isupper()]
+    return sorted({*__all__, *classes, "__version__"})

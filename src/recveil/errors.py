@@ -22,7 +22,10 @@ def unknown(what: str, name: str, known: Iterable[str]) -> RecveilError:
 
 # What to install for a module that is not there.
 EXTRAS = {
+    "duckdb": ("duckdb",),
+    "files": ("fastexcel",),
     "judge": ("onnxruntime",),
+    "lake": ("deltalake", "pyiceberg"),
     "measure": ("altair", "cornac", "implicit", "jinja2", "joblib", "surprise", "threadpoolctl", "vl_convert"),
     "neural": ("torch",),
     "serve": ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn"),

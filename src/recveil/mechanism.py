@@ -114,6 +114,7 @@ class Mechanism(ABC):
     cluster_steps: ClassVar[str] = ""  # the steps that are jobs of their own on a cluster; empty: none
     hides_attribute: ClassVar[bool] = False  # whether it must be told what people are, in order to hide it
     also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
+    fewest_items: ClassVar[int] = 1  # below which it releases nothing
     takes_many: ClassVar[bool] = False  # whether items stand out of its noise only where there are many people
 
     def __post_init__(self) -> None:
@@ -265,6 +266,9 @@ class Synthesis(Mechanism):
     def selects(self, public: PublicInfo) -> tuple[str, ...]:
         """Lists (items, tags) that it selects within its budget, since they are not public; empty until it has."""
         return ()
+
+    def people_of_an_item(self, public: PublicInfo, items_each: float) -> float | None:
+        """About how many people must have an item or it is not kept, who have so many items each; None: any do."""
 
     def selection_delta(self, public: PublicInfo) -> float:
         """The part of delta that pays for what it selects: the chance that an id of one unit alone is kept."""

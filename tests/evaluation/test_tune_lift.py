@@ -154,7 +154,7 @@ def test_what_is_proved_is_told_by_no_name(
     assert not Veil.handed, "rows of the data reached a proved mechanism that was tuned"
     recveil("tune", "clicks.csv", "--with", "veil", *BOUND, "--on-data", code=1)  # so few people teach no lift
     assert Veil.handed, "or this test sees nothing"
-    assert "veil" in starters(rows) and "veil" in next_steps("clicks.csv", rows)[2]
+    assert "veil" in starters(rows) and "veil" in next_steps("clicks.csv", rows).commands[2]
     found = perform(open_project(tmp_path / "desk"), overview_of(tmp_path / "clicks.csv"), SILENT)
     promises = {one["mechanism"]: one["promise"] for one in found["fitting"]}
     assert promises["veil"] and promises["dp-streams"] and not promises["pseudonymise"] and not promises["mask"]

@@ -11,6 +11,7 @@ import pytest
 
 from recveil.formats.overview import looks_like, overview
 
+WAY = ["assess", "compare", "release", "measure", "decide", "verify"]
 SHOP = """customer,session_id,product,ts,email,ip,comment,price
 1,a,10,1,ann@example.org,10.0.0.1,a very nice thing that I would buy again,3
 2,b,11,2,bob@example.org,10.0.0.2,not at all what I had hoped for sadly,4
@@ -72,7 +73,7 @@ def test_the_commands_that_inspect_suggests_work(recveil: Callable[..., Any], tm
     recveil("release", "sample:films?users=150", "--with", "pseudonymise", "-o", "made", "--format", "csv")
     (tmp_path / "made" / "data.csv").rename(tmp_path / "odd name.csv")
     suggested = recveil("inspect", "odd name.csv", json_answer=True)["next"]
-    assert [split(command)[1] for command in suggested] == ["assess", "compare", "release", "verify"]
+    assert [split(command)[1] for command in suggested] == WAY
     assert split(suggested[1])[2] == "odd name.csv"
 
 

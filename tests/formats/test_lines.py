@@ -137,7 +137,7 @@ def test_a_line_without_fields_for_user_and_item_is_nobodys(tmp_path: Path) -> N
 def test_other_commands_still_name_the_line(tmp_path: Path) -> None:
     head, lines = BASE["csv"]
     path = tmp_path / "d.csv"
-    path.write_bytes(b"\n".join([head or b"", *lines, b'77,"3,5,x']))
+    path.write_bytes(b"\n".join([head or b"", *lines, *[b'77,"3,5,x'] * 2]))
     with pytest.raises(RecveilError, match="after line 21"):
         read(path)
     path.write_bytes(b"\n".join([head or b"", *lines, b'77,3,5,"two\nlines"']))

@@ -63,7 +63,7 @@ def test_a_schema_is_written_and_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("colums = 3", "unknown key in a schema 'colums'; did you mean columns?"),
+        ("colums = 3", "unknown key in a schema 'colums'; did you mean columns"),
         (
             "[columns]\nuser = 'u'\nitem = 'i'\nratings = 'r'",
             "unknown key [columns] in a schema 'ratings'; did you mean rating",
@@ -290,7 +290,9 @@ def test_what_inspect_suggests_for_a_file_without_a_header_works(recveil: Run, t
 
     lines([{"user": e["uid"], "item": e["film"], "time": e["at"]} for e in EVENTS], tmp_path / "log.jsonl")
     commands = recveil("inspect", "log.jsonl", json_answer=True)["next"]
-    assert [split(command)[1] for command in commands] == ["inspect", "assess", "compare", "release", "verify"]
+    assert [split(command)[1] for command in commands] == [
+        "inspect", "assess", "compare", "release", "measure", "decide", "verify",
+    ]  # fmt: skip
     recveil(*split(commands[0])[1:])
     recveil(*[*split(commands[1])[1:], "--known", "2"])
     release = ["dp-streams:epsilon=90,delta=0.01,k=40" if w.startswith("dp-") else w for w in split(commands[3])[1:]]

@@ -1,35 +1,79 @@
-"""What to type next: whole command lines for these data. Whether they can keep a promise is not looked at here."""
+"""What to type next: whole command lines for these data, from a look at them to a verified bundle.
+
+Which mechanism is suggested follows from how many people, items and rows there are, to one digit.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from shlex import quote
 
 from recveil.data import Interactions
 from recveil.evaluation.advice import fitting
 from recveil.formats.parts import Location, quoted
 from recveil.mechanisms.spec import parse
+from recveil.releases.forecast import Forecast, LogSize, forecast
 
-SCHEMA = "log.toml"
+SCHEMA, HELD = "log.toml", "held.parquet"
 MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
 
 
-def next_steps(source: Location, data: Interactions, how: str = "", undeclared: bool = False) -> list[str]:
-    """assess, compare, release and verify, in the order in which an owner does them.
+@dataclass(frozen=True)
+class NextSteps:
+    """Commands in the order in which an owner types them, and what speaks for the mechanism in them."""
 
-    `how`: the options by which the data are read. `undeclared`: a schema must be written before a release with a proof.
+    commands: list[str]
+    words: list[str]
+
+
+def next_steps(
+    source: Location, data: Interactions, how: str = "", undeclared: str | None = None, items: str = ""
+) -> NextSteps:
+    """`how`: the options by which the data are read. `undeclared`: those with which a schema must be written before a
+    release with a proof; None where there is no need. `items`: the option of a public file of items.
     """
-    first = [f"recveil inspect {quoted(source)}{how} --schema {SCHEMA}"] if undeclared else []
-    given = quoted(source) + (f" --schema {SCHEMA}" if undeclared else how)
+    first = [] if undeclared is None else [f"recveil inspect {quoted(source)}{undeclared} --schema {SCHEMA}"]
+    given = quoted(source) + (how if undeclared is None else f" --schema {SCHEMA}")
     specs = starters(data)
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
-    promised = next((spec for spec in specs if parse(spec).is_proved), specs[0])
-    return [
+    size = LogSize(data.n_users, data.n_items, len(data)).rounded()
+    spec, expected = suggested(specs, size)
+    declared = f" --size {size}" if expected and not items and not expected.hopeless else ""
+    public = f"{items} --catalogue-is-public" if items and parse(spec).is_proved else items
+    commands = [
         *first,
         f"recveil assess {given}",
-        f"recveil compare {given} {with_} --quick -o report.html",
-        f"recveil release {given} --with {quote(promised)} -o out",
+        f"recveil compare {given} {with_} --quick -o report.html{items}",
+        f"recveil release {given} --with {quote(spec)}{declared} --holdout 0.1 --holdout-file {HELD} -o out{public}",
+        f"recveil measure {given} out --holdout {HELD} --keep",
+        "recveil decide out",
         "recveil verify out",
     ]
+    return NextSteps(commands, _words(spec, expected))
+
+
+def suggested(specs: list[str], size: LogSize) -> tuple[str, Forecast | None]:
+    """The first with a proof that is likely to keep enough, with its forecast; where none is, one without a proof that
+    is more than the baseline, with the forecast that speaks against the others.
+    """
+    proved = [spec for spec in specs if parse(spec).is_proved]
+    expected = [forecast(parse(spec), size) for spec in proved]
+    for spec, found in zip(proved, expected, strict=True):
+        if found is None or not found.hopeless:
+            return spec, found
+    without = [spec for spec in specs if spec not in proved]
+    return [*without[1:], *without][0], next((found for found in expected if found is not None), None)
+
+
+def _words(spec: str, expected: Forecast | None) -> list[str]:
+    if expected is None:
+        return []
+    if not expected.hopeless:
+        return [expected.words()]
+    lines = [f"{expected.mechanism.name} at this epsilon would keep next to nothing: {expected.words()}"]
+    lines.append("what would help: " + "; ".join(expected.help()))
+    name = spec.partition(":")[0]
+    return [*lines, f"until then {name} is suggested, which proves nothing about a whole person"]
 
 
 def starters(data: Interactions) -> list[str]:

@@ -25,6 +25,7 @@ from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import check_writable, save, save_map
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
 from recveil.releases.doubts import doubts
+from recveil.releases.forecast import LogSize, foresee
 from recveil.releases.inputs import Input
 from recveil.releases.places import check_vacant, whole
 from recveil.releases.progress import SILENT, WARNING, Progress
@@ -45,6 +46,7 @@ class ReleaseRequest:
     `catalogue_is_public`: the owner's word that they are, which a proof asks for.
     `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
     into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
+    `size`: what is known of the data without looking, for a forecast; `go_on`: also where that is next to nothing.
     `data` may name statistics that were kept: then nothing is spent. `chosen_on_data`: the owner says that figures
     computed on the data were looked at; the ledger may say so too.
     """
@@ -62,6 +64,8 @@ class ReleaseRequest:
     attributes: str | None = None
     keep_map: str | None = None
     keep_statistics: str | None = None
+    size: LogSize | None = None
+    go_on: bool = False
     ledger: str | None = None
     outside_budget: bool = False
     chosen_on_data: bool = False
@@ -91,6 +95,8 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
     _check_keeping(request, mechanism)
     lists = Catalogue() if again else _lists(request)
     check_public(mechanism, lists.is_given, lists.is_public, request.seed is not None)
+    if not again and not lists.is_given:
+        foresee(mechanism, request.size, request.go_on, progress.note)
     # read first: what cannot be kept is refused before anything is spent
     answer = ledgers.chosen_on_data(request.ledger, request.chosen_on_data)
     if again:

@@ -27,7 +27,7 @@ from recveil.formats.schema import Schema
 from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.spec import as_mechanism
+from recveil.mechanisms.spec import completed, parameters_of
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import Bundle
 from recveil.releases.catalogue import Catalogue, as_catalogue, one_of
@@ -105,7 +105,8 @@ def release(
     """Protect data with a mechanism.
 
     data: anything that `read` takes.
-    mechanism: a spec such as "dp-streams:epsilon=1,delta=1e-6", or an object such as recveil.Mask(0.9).
+    mechanism: a spec such as "dp-streams:epsilon=1,delta=1e-6", a name with its parameters as keywords, or an object
+        such as recveil.Mask(0.9). With people=5000, the declared number of people, delta is one tenth of one over it.
     seed: without one, all chance comes from the operating system and is forgotten. With one the release is an
         experiment, marked so, and not for publication.
     time: drop it, reduce it to each person's order, or keep it; auto keeps the order of clicks and sessions.
@@ -126,7 +127,9 @@ def release(
     >>> made.guarantee.status, made.frame().columns
     ('none', ['user', 'item', 'rating'])
     """
-    chosen = informed(as_mechanism(mechanism), attributes)
+    people = more.pop("people", None)
+    given_here = {name: more.pop(name) for name in parameters_of(mechanism) & more.keys()}
+    chosen = informed(completed(mechanism, people, **given_here), attributes)
     asked = Input(data, columns, schema=more.pop("schema", None)).under(chosen)
     rows = asked.rows(SCREEN)
     given = as_catalogue(public_items_of(more, items), more.pop("publish_titles", False))

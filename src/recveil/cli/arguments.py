@@ -63,6 +63,10 @@ ItemsArePublic = Annotated[
 Owner = Annotated[
     str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
 ]
+DeclaredSize = Annotated[
+    str | None,
+    typer.Option("--size", metavar="NUMBERS", help="For a forecast: people=5000,items=800,rows=90000, about."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 NoSeed = Annotated[int | None, typer.Option("--seed", hidden=True)]  # accepted since the first version; it does nothing
 Seed = Annotated[
@@ -70,11 +74,11 @@ Seed = Annotated[
 ]
 
 
-def read_data(data: Any, schema: Any = None) -> Interactions:
+def read_data(data: Any, schema: Any, progress: Progress) -> Interactions:
     """DATA as given on the command line, with all its rows."""
     from recveil.releases.inputs import Input
 
-    return Input(data, schema=schema).all_rows()
+    return Input(data, schema=schema).all_rows(progress)
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -85,9 +86,32 @@ def decide(
     lines = [*made["sheet"]["verdict"]["sentences"], made["sheet"]["verdict"]["law"], f"the sheet: {made['files'][1]}"]
     lines.append(f"its digest: {made['digest']}")
     lines.append(f"{made['folder']} stays with the owner; what may be published is {bundle} alone")
+    lines += _next(bundle, made["sheet"], context, decider)
     if decider:
         lines.append(f"{decider.kind}: signed into {bundle}/claims.jsonl")
     answer(made, lines, as_json)
+
+
+def _next(bundle: str, sheet: dict[str, Any], context: Context, decider: Decider | None) -> list[str]:
+    """What is still to be typed: the measurements that are missing, then the decision."""
+    if decider:
+        return []
+    if not sheet["measured"]:
+        measured = f"recveil measure DATA {quote(bundle)} --holdout held.parquet --keep"
+        return [
+            "next, so that there is evidence to decide on:",
+            f"    {measured}",
+            f"    recveil decide {quote(bundle)}",
+        ]
+    to = "" if context.recipient.name == "public" else f" --recipient {quote(context.recipient.name)}"
+    purpose = f" --purpose {quote(context.purpose)}" if context.purpose else ""
+    signed = '--as "NAME, ROLE" --key officer.key'
+    why = "" if sheet["verdict"]["outcome"] == "for" else ' --reason "WHY"'
+    return [
+        "next, once the sheet is read (--refuse in place of --approve):",
+        "    recveil keys new officer.key",
+        f"    recveil decide {quote(bundle)}{to}{purpose} {signed} --approve{why}",
+    ]
 
 
 def _decider(as_: str | None, key: str | None, approve: bool, refuse: bool) -> Decider | None:

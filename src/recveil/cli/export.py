@@ -9,7 +9,7 @@ from recveil.cli.arguments import EngineName, Json, Master, NoSeed, answer, say
 
 def export(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
-    to: Annotated[str, typer.Option("--to", help="huggingface, recbole, kaggle, frictionless, zip, challenge.")],
+    to: Annotated[str, typer.Option("--to", help="csv, huggingface, recbole, kaggle, frictionless, zip, challenge.")],
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="A new folder; for zip a new file.")],
     court: Annotated[
         str | None, typer.Option(metavar="DIR", help="For a challenge: the court whose items and limits it is about.")

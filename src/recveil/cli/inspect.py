@@ -6,7 +6,27 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, ItemsFile, Json, Types, answer, one_file, read_data, say
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    ItemsFile,
+    Json,
+    Types,
+    answer,
+    names,
+    one_file,
+    read_data,
+    say,
+    terminal,
+)
+from recveil.errors import RecveilError
+
+WIDEST = 140  # letters of a line
+ROLES = {
+    None: "ignored: not read, not released",
+    "count": "count: how much of it; told, not released",
+    "event": "event: --events NAMES reads some alone; not released",
+}
 
 
 def inspect(
@@ -21,6 +41,19 @@ def inspect(
         str | None, typer.Option(metavar="LEVELS", help="The scale of ratings, to be confirmed: 1..5 or 0.5..5/0.5.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Propose anew, in place of the schema that is there.")] = False,
+    encoding: Annotated[str | None, typer.Option(help="Of the text, such as cp1252 or utf-16.")] = None,
+    separator: Annotated[str | None, typer.Option(help="Between fields, such as ; or ::, or tab.")] = None,
+    no_header: Annotated[bool, typer.Option("--no-header", help="The first line is a row.")] = False,
+    decimal: Annotated[str | None, typer.Option(help="The sign in 4,5: a comma or a point.")] = None,
+    time_format: Annotated[
+        str | None, typer.Option(metavar="FORM", help="How dates are written, such as %d-%m-%Y; s+ms: mixed numbers.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Ratings that are none, such as 0,-1: rows to leave out.")
+    ] = None,
+    events: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Read these events alone, such as purchase,cart.")
+    ] = None,
     items: ItemsFile = None,
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
@@ -33,44 +66,94 @@ def inspect(
     """
     from recveil.actions.next_steps import next_steps
     from recveil.evaluation.advice import advise
-    from recveil.evaluation.inspect import columns_of, schema_of, warnings_of, with_scale
+    from recveil.evaluation.inspect import columns_of, questions_of, schema_of, warnings_of, with_scale
     from recveil.evaluation.inspect import inspect as look
     from recveil.evaluation.item_overview import is_item_file, item_overview, overview_lines
-    from recveil.formats.files import write_text
-    from recveil.formats.parts import KINDS, ending_of, name_of, parts_of
+    from recveil.formats.parts import name_of, parts_of
+    from recveil.formats.sources import kind_of
     from recveil.report.verdict import signpost
 
     data: Any = files[0] if len(files) == 1 else files
-    called = name_of(data)
+    declared = _declared(encoding, separator, no_header, decimal, time_format, missing, events)
     if not columns and not schema and len(files) == 1 and is_item_file(data):
         about = item_overview(data)
         answer(about, overview_lines(about), as_json)
         return
-    declared = schema_of(data, columns, types, schema, force)
-    rows = read_data(data, declared)
+    said = _said(columns, types, declared)
+    how = schema_of(data, columns, types, schema, force, declared)
+    with terminal() as progress:
+        rows = read_data(data, how, progress)
     found = look(rows)
-    found["columns"] = columns_of(data, schema=declared)
-    found["warnings"] = warnings_of(data, declared)
-    found["questions"], how = [], f" --columns {quote(columns)}" if columns else ""
-    if declared is not None:
-        declared, found["questions"] = with_scale(declared, rows, scale)
-        found["scale"] = declared.scale or None
-    if schema and declared is not None:
-        how = f" --schema {quote(schema)}"
-        if force or not Path(schema).exists():
-            write_text(schema, declared.text(f"How recveil reads {Path(called).name}."))
-            say(f"{schema}: a schema, proposed after a look at {called}; read it, change it, keep it")
-        else:
-            say(f"{schema} was there, and {called} is read by it; --force proposes another")
-    unknown = declared is not None and (declared.must_be_declared or ending_of(parts_of(data)[0]) not in KINDS)
-    undeclared = schema is None and unknown
-    found["next"] = next_steps(data, rows, how, undeclared)
+    found["columns"] = columns_of(data, schema=how)
+    found["first_rows"] = _first_rows(data, how)
+    found["warnings"] = warnings_of(data, how)
+    found["questions"] = questions_of(data, rows, how)
+    if how is not None:
+        how, more = with_scale(how, rows, scale)
+        found["scale"], found["questions"] = how.scale or None, [*found["questions"], *more]
+    if schema and how is not None:
+        _keep(schema, how, name_of(data), force)
+    unknown = how is not None and (
+        how.must_be_declared
+        or bool(declared)
+        or not (columns or how.is_told_by_names)
+        or not kind_of(parts_of(data)[0])
+    )
+    file = one_file(items)
+    public = f" --items {quote(file)}" if file else ""
+    options = f" --schema {quote(schema)}" if schema else f" --columns {quote(columns)}" if columns else ""
+    steps = next_steps(data, rows, options, said if unknown and schema is None else None, public)
+    found["next"], found["forecast"] = steps.commands, steps.words
     found["take"] = signpost(advise(rows))
-    if file := one_file(items):
+    if file:
         found["items_file"] = item_overview(file, rows)
-        takes, given = ("recveil compare", "recveil release"), f" --items {quote(file)}"
-        found["next"] = [line + given * line.startswith(takes) for line in found["next"]]
     answer(found, [*_lines(found), *(overview_lines(found["items_file"]) if file else [])], as_json)
+
+
+def _declared(
+    encoding: str | None,
+    separator: str | None,
+    no_header: bool,
+    decimal: str | None,
+    time_format: str | None,
+    missing: str | None,
+    events: str | None,
+) -> dict[str, Any]:
+    """What the owner says of the file and its values, under the names that a schema has for it."""
+    signs = {"tab": "\t", "\\t": "\t", "space": " ", "blank": " "}
+    found: dict[str, Any] = {"encoding": encoding, "separator": signs.get(separator or "", separator)}
+    found |= {"decimal": {"comma": ",", "point": "."}.get(decimal or "", decimal), "time_format": time_format}
+    found |= {"missing": names(missing), "events": names(events)}
+    if found["decimal"] not in (None, ",", "."):
+        raise RecveilError(f"--decimal is a comma or a point, not {decimal!r}")
+    return {key: value for key, value in found.items() if value} | ({"header": False} if no_header else {})
+
+
+def _said(columns: str | None, types: str | None, declared: dict[str, Any]) -> str:
+    """The same as options of a command line."""
+    said = f" --columns {quote(columns or '')}" * bool(columns) + f" --types {quote(types or '')}" * bool(types)
+    for key, value in declared.items():
+        text = ",".join(value) if isinstance(value, tuple) else value
+        said += " --no-header" if key == "header" else f" --{key.replace('_', '-')} {quote(text)}"
+    return said
+
+
+def _first_rows(data: Any, how: Any) -> list[list[str]]:
+    from recveil.formats.overview import shown_rows
+    from recveil.formats.parts import is_sample
+
+    return [] if is_sample(data) else shown_rows(data, how)
+
+
+def _keep(file: str, how: Any, called: str, force: bool) -> None:
+    """Write the schema that is proposed, unless one is there."""
+    from recveil.formats.files import write_text
+
+    if force or not Path(file).exists():
+        write_text(file, how.text(f"How recveil reads {Path(called).name}."))
+        say(f"{file}: a schema, proposed after a look at {called}; read it, change it, keep it")
+    else:
+        say(f"{file} was there, and {called} is read by it; --force proposes another")
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
@@ -92,10 +175,20 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines.append(f"what a release protects: {found['protects']}")
     if found["columns"]:
         lines += ["", *_columns(found["columns"])]
+    lines += _table(found) if found["first_rows"] else []
     lines += [f"warning: {line}" for line in found["warnings"]]
     lines += [f"question: {line}" for line in found["questions"]]
     lines += [found["take"]] if found["take"] else []
+    lines += found["forecast"]
     return [*lines, "", "next:", *(f"    {command}" for command in found["next"])]
+
+
+def _table(found: dict[str, Any]) -> list[str]:
+    """The first rows as they were read, under the names of their columns."""
+    rows = [[c["name"][:24] for c in found["columns"]], *found["first_rows"]]
+    widths = [max(len(row[n]) for row in rows if n < len(row)) for n in range(max(map(len, rows)))]
+    lines = ["  ".join(f"{value:<{widths[n]}}" for n, value in enumerate(row)).rstrip() for row in rows]
+    return ["", "the first rows as they are read:", *(f"    {line[:WIDEST]}" for line in lines)]
 
 
 def _times(found: dict[str, Any]) -> str:
@@ -107,9 +200,9 @@ def _times(found: dict[str, Any]) -> str:
 
 def _columns(columns: list[dict[str, Any]]) -> list[str]:
     """Every column with its role; warnings about those that look like personal data."""
-    width = max(len(c["name"]) for c in columns)
+    width = max(len(c["name"] or "(no name)") for c in columns)
     lines = ["columns:"]
-    lines += [f"    {c['name']:<{width}}  {c['role'] or 'ignored: not read, not released'}" for c in columns]
+    lines += [f"    {c['name'] or '(no name)':<{width}}  {ROLES.get(c['role'], c['role'])}" for c in columns]
     for c in columns:
         if c["looks"] is None:
             continue

@@ -7,6 +7,7 @@ import typer
 from recveil.cli.arguments import (
     Columns,
     Data,
+    DeclaredSize,
     Duplicates,
     EngineName,
     FoldTags,
@@ -20,6 +21,7 @@ from recveil.cli.arguments import (
     Types,
     answer,
     one_file,
+    say,
     terminal,
 )
 from recveil.cli.keys import passphrase
@@ -59,6 +61,10 @@ def release(
         str | None,
         typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
     ] = None,
+    size: DeclaredSize = None,
+    go_on: Annotated[
+        bool, typer.Option("--go-on", help="Release although the forecast says that next to nothing is kept.")
+    ] = False,
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
@@ -87,8 +93,14 @@ def release(
         spec = f"{spec}{',' if ':' in spec else ':'}scale=({scale})"
     from recveil.actions.engine import Engine
     from recveil.actions.publish import ReleaseRequest, run_release
+    from recveil.mechanisms.spec import completed, text
+    from recveil.releases.forecast import parse_size
     from recveil.releases.inputs import Input
 
+    numbers = parse_size(size) if size else None
+    if numbers and "delta=" not in spec and "delta=" in (filled := text(completed(spec, numbers.people))):
+        say(f"delta is one tenth of one over the declared number of people: {filled}")
+        spec = filled
     publication = _publication(licence, sign)  # a key that does not open is known before anything is spent
     request = ReleaseRequest(
         Input(data, columns, duplicates, fold_tags, types, schema=schema),
@@ -104,6 +116,8 @@ def release(
         attributes=attributes,
         keep_map=keep_map,
         keep_statistics=keep_statistics,
+        size=numbers,
+        go_on=go_on,
         ledger=ledger,
         outside_budget=outside_budget,
         chosen_on_data=chosen_on_data,

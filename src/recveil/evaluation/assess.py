@@ -45,6 +45,9 @@ class Assessment(dict[str, Any]):
         with written(path, private=True) as file:
             file.write(json.dumps(self, ensure_ascii=False, allow_nan=False, default=str).encode())
 
+    def __repr__(self) -> str:
+        return "\n".join(["Assessment", *self["words"][:12], ".frame() has the numbers"])
+
     def _repr_html_(self) -> str:
         words = "".join(f"<li>{escape(line)}</li>" for line in self["words"])
         return f"<ul>{words}</ul>{self.frame()._repr_html_()}"

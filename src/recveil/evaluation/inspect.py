@@ -13,9 +13,10 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.evaluation.advice import scale_of
 from recveil.formats import count_duplicates, parse_columns, parse_types
-from recveil.formats.overview import lines_break, names_in, overview, proposal
+from recveil.formats.overview import lines_break, names_in, overview, proposal, shown_rows
 from recveil.formats.parts import Location, is_sample, name_of
 from recveil.formats.schema import Schema, read_schema
+from recveil.formats.values import date_forms
 from recveil.scales import fitting_scale, outside_scale, parse_scale
 from recveil.views.sessions import sessions
 
@@ -48,18 +49,27 @@ def columns_of(
 
 
 def schema_of(
-    source: Location, columns: str | None = None, types: str | None = None, file: str | None = None, force: bool = False
+    source: Location,
+    columns: str | None = None,
+    types: str | None = None,
+    file: str | None = None,
+    force: bool = False,
+    declared: Mapping[str, Any] | None = None,
 ) -> Schema | None:
-    """The schema in `file`, or one to propose where there is no such file or another is wanted; a sample has none."""
+    """The schema in `file`, or one to propose where there is no such file or another is wanted; a sample has none.
+
+    `declared`: what the owner says of the file and its values (encoding, separator, decimal, missing, ...).
+    """
     if is_sample(source):
         if file:
             raise RecveilError(f"{name_of(source)} has its columns already; leave --schema out")
         return None
     if file and Path(file).exists() and not force:
-        if columns or types:
-            raise RecveilError(f"{file} says which columns there are; leave --columns and --types out, or add --force")
+        if columns or types or declared:
+            raise RecveilError(f"{file} says how the log is read; leave --columns and the like out, or add --force")
         return read_schema(file)
-    return proposal(source, parse_columns(columns) if columns else None, parse_types(types) if types else None)
+    mapping = parse_columns(columns) if columns else None
+    return proposal(source, mapping, parse_types(types) if types else None, declared)
 
 
 def with_scale(schema: Schema, rows: Interactions, scale: str | None = None) -> tuple[Schema, list[str]]:
@@ -96,6 +106,43 @@ def warnings_of(source: Location, schema: Schema | None = None) -> list[str]:
     ]
 
 
+def questions_of(source: Location, rows: Interactions, schema: Schema | None) -> list[str]:
+    """What only the owner knows, with the option that answers it."""
+    found = []
+    if rows.rating is not None and (none := _no_rating(rows.rating)) is not None:
+        share = float(np.mean(rows.rating == none))
+        found.append(
+            f"{none:g} occurs in {share:.0%} of the ratings, and hardly a {none + 1:g}: is {none:g} 'not rated'? "
+            f"--missing {none:g}"
+        )
+    per_user = np.bincount(rows.user, minlength=rows.n_users)
+    if len(per_user) and per_user.max() >= 50 * max(np.median(per_user), 1):
+        found.append(
+            f"one {'session' if rows.unit == 'session' else 'person'} has {per_user.max():,} rows where the median is "
+            f"{np.median(per_user):g}: is it a robot, a shop, or a shared account? Leave it out of the file if so"
+        )
+    if schema is not None and schema.values.time_format and not is_sample(source):
+        several = date_forms(_texts_of_time(source, schema))
+        if len(several) > 1:
+            found.append(f"dates are read as {several[0]}; or are they {several[1]}? --time-format '{several[1]}'")
+    return found
+
+
+def _no_rating(rating: Any) -> float | None:
+    """A lowest number that seems to stand for no rating: frequent, and with next to none one above it."""
+    lowest = float(rating.min())
+    share, next_ = np.mean(rating == lowest), np.mean(rating == lowest + 1)
+    return lowest if lowest in (-1.0, 0.0) and share >= 0.1 and next_ * 5 <= share else None
+
+
+def _texts_of_time(source: Location, schema: Schema) -> list[str]:
+    names = names_in(source, schema)
+    name = schema.columns["time"]
+    at = names.index(name) if isinstance(name, str) and name in names else None
+    rows = [] if at is None else shown_rows(source, schema, 200)
+    return [row[at] for row in rows if at is not None and at < len(row)]
+
+
 def inspect(data: Interactions) -> dict[str, Any]:
     """Rows as they stand in the file, people, items, ratings, times, repeats."""
     per_user = np.bincount(data.user, minlength=data.n_users)
@@ -111,7 +158,7 @@ def inspect(data: Interactions) -> dict[str, Any]:
         "sessions": None if data.session is None else len(sessions(data.ordered()).starts) - 1,
         "protects": PROTECTS["sessions" if data.session is not None else data.unit],
         "duplicates": count_duplicates(data),
-        "density": (1 + np.count_nonzero(np.diff(pairs))) / (data.n_users * data.n_items),
+        "density": float(1 + np.count_nonzero(np.diff(pairs))) / (data.n_users * data.n_items),
         "rating": None
         if rating is None
         else {

@@ -67,6 +67,11 @@ class Findings:
         with written(path, private=True) as file:
             file.write(json.dumps(self.record(), ensure_ascii=False, allow_nan=False, default=str).encode())
 
+    def __repr__(self) -> str:
+        shown = [f"{m.name}: {m.value:.4g} [{m.low:.4g}, {m.high:.4g}]" for m in self.measurements[:12]]
+        about = f"Findings({len(self.measurements)} measurements, {len(self.skipped)} left out)"
+        return "\n".join([about, *shown, ".frame() has all of them"])
+
     def _repr_html_(self) -> str:
         left = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in self.skipped.items())
         return str(self.frame()._repr_html_()) + (f"<p>left out:</p><ul>{left}</ul>" if left else "")

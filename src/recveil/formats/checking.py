@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from recveil.data import NO_TIME, Interactions, from_ids
+from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.formats.roles import Roles
+from recveil.formats.times import CheckedColumn, times
+from recveil.formats.values import AS_THEY_ARE, Values, as_declared
 from recveil.ids import narrow, ranked, whole
 
 RowName = Callable[[int], str]  # where the reader's row n stands, in the words of the file: "ratings.csv, line 8"
@@ -23,10 +24,9 @@ Broken = Literal["refuse", "drop"]
 Note = Callable[[str], None]  # told a line for the owner's own screen
 Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares them
 
-SECONDS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
-ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
 IDS = ("user", "item", "tag", "session")
 NAN = ("NaN", "nan")  # what tools write for a missing value
+TOLERATED, SHOWN = 0.05, 3  # the share of rows that may be none, and how many of them are shown
 NO_ID = "is not an id: neither a whole number nor text"
 
 
@@ -40,14 +40,7 @@ class Raw(NamedTuple):
     unit: Literal["user", "session"]
     untyped: frozenset[str] = frozenset()
     lost: int = 0
-
-
-class CheckedColumn(NamedTuple):
-    """Checked values; which rows have none that will do, and what is wrong there."""
-
-    values: Any
-    broken: pl.Series | None = None
-    rule: str = ""
+    lines: tuple[str, ...] = ()  # the first of those lines, where a row may be named
 
 
 def interactions(
@@ -56,19 +49,20 @@ def interactions(
     types: Types | None = None,
     broken: Broken = "refuse",
     note: Note = lambda line: None,  # noqa: ARG005
+    values: Values = AS_THEY_ARE,
 ) -> Interactions:
-    """Interactions from a frame whose columns carry the names of their roles.
+    """Interactions from a frame whose columns carry the names of their roles; `values`: what is declared of them.
 
-    A row without ids, or with a rating or a time that is none, is refused; or dropped, while its user stays in the
-    vocabulary, with nothing. How many were, `note` is told, for the owner alone.
+    A row without ids, or with a rating or a time that is none, is left out, and `note` is told how many, for the owner
+    alone. To refuse: beyond a share of TOLERATED, by the first of them. To drop: never, and its user stays in the
+    vocabulary, with nothing.
     """
     frame, place = raw.frame, raw.place
-    if raw.lost:
-        note(f"{raw.lost:,} line{'s' * (raw.lost != 1)} left out that {'are no rows' if raw.lost > 1 else 'is no row'}")
     if isinstance(frame["item"].dtype, pl.List | pl.Array):
         frame, place = _unrolled(frame, place, broken)
     if frame.height == 0 and broken == "refuse":
         raise RecveilError(f"{source}: no rows")
+    frame, unwanted = as_declared(frame, values)
     declared = types or {}
     columns: dict[str, CheckedColumn] = {}
     for role in ("user", "item", "rating", "time", "tag", "session"):
@@ -78,28 +72,69 @@ def interactions(
             columns[role] = ids(frame[role], source, declared.get(role), role in raw.untyped)
         else:
             columns[role] = (ratings if role == "rating" else times)(frame[role], source)
-    faulty = {role: c.broken for role, c in columns.items() if c.broken is not None}
-    if broken == "refuse" and faulty:
-        first, mask = next(iter(faulty.items()))
-        raise _wrong(frame[first], mask, place, columns[first].rule)
-    values = {role: c.values for role, c in columns.items()}
-    people = values["user"]
-    if faulty:
-        good = ~np.any([mask.to_numpy() for mask in faulty.values()], axis=0)
-        note(left_out(frame.height - int(good.sum()), {role: int(mask.sum() or 0) for role, mask in faulty.items()}))
+    masks = {role: c.broken for role, c in columns.items() if c.broken is not None}
+    if unwanted is not None:
+        masks = {role: mask & ~unwanted for role, mask in masks.items()}
+        note(f"{int(unwanted.sum() or 0):,} rows left out that are declared to be no ratings, or other events")
+    faulty = {role: mask for role, mask in masks.items() if mask.any()}
+    if broken == "refuse":
+        _tell(raw, frame, place, faulty, columns, note)
+    else:
+        _count(raw, faulty, note)
+    checked = {role: c.values for role, c in columns.items()}
+    people = checked["user"]
+    if faulty or unwanted is not None:
+        bad = [mask.to_numpy() for mask in (*faulty.values(), *([] if unwanted is None else [unwanted]))]
+        good = ~np.any(bad, axis=0)
         people = people.drop_nulls()
         keep = pl.Series(good)
-        values = {role: v.filter(keep) if role in IDS else v[good] for role, v in values.items()}
+        checked = {role: v.filter(keep) if role in IDS else v[good] for role, v in checked.items()}
     made = from_ids(
-        values["user"], values["item"], values.get("rating"), values.get("time"), values.get("tag"), raw.unit,
-        values.get("session"),
+        checked["user"], checked["item"], checked.get("rating"), checked.get("time"), checked.get("tag"), raw.unit,
+        checked.get("session"),
     )  # fmt: skip
-    if faulty:
+    if broken == "drop" and (faulty or unwanted is not None):
         made = made.over_users(ranked(people.unique()))
     untyped = raw.untyped & set(frame.columns) - declared.keys() - {"session"}  # sessions are never published
     vocabularies: dict[str, Any] = {f"{role}s": narrow(getattr(made, f"{role}s")) for role in untyped}  # same order
     levels = declared_levels(frame["rating"].dtype) if "rating" in frame.columns else None
     return replace(made, untyped=untyped, levels=levels, **vocabularies)
+
+
+def _count(raw: Raw, faulty: Mapping[str, pl.Series], note: Note) -> None:
+    """How many are left out, and no word of which."""
+    if raw.lost:
+        note(f"{raw.lost:,} line{'s' * (raw.lost != 1)} left out that {'are no rows' if raw.lost > 1 else 'is no row'}")
+    if faulty:
+        every = int(pl.DataFrame(list(faulty.values())).max_horizontal().sum())
+        note(left_out(every, {role: int(mask.sum() or 0) for role, mask in faulty.items()}))
+
+
+def _tell(
+    raw: Raw,
+    frame: pl.DataFrame,
+    place: RowName,
+    faulty: Mapping[str, pl.Series],
+    columns: Mapping[str, CheckedColumn],
+    note: Note,
+) -> None:
+    """The first rows that are none; raise by the first of them where they are more than a share of TOLERATED."""
+    rows = sorted({int(row) for mask in faulty.values() for row in mask.arg_true()})
+    bad, every = len(rows) + raw.lost, frame.height + raw.lost
+    if not bad:
+        return
+
+    def words(row: int) -> str:
+        role = next(role for role, mask in faulty.items() if mask[row])
+        return _wrong(frame[role], row, place, columns[role].rule)
+
+    if bad > TOLERATED * every:
+        first = [role for role, mask in faulty.items() if mask.any()]
+        blamed = int(faulty[first[0]].arg_true()[0]) if first else -1
+        more = f"; {bad:,} of {every:,} rows are none, and up to {TOLERATED:.0%} would be left out" if bad > 1 else ""
+        raise RecveilError((words(blamed) if first else raw.lines[0]) + more)
+    shown = [*raw.lines, *map(words, rows[:SHOWN])][:SHOWN]
+    note(f"{bad:,} of {every:,} rows left out that are none: " + "; ".join(shown) + "; ..." * (bad > len(shown)))
 
 
 def left_out(rows: int, by: Mapping[str, int]) -> str:
@@ -159,82 +194,6 @@ def declared_levels(dtype: pl.DataType) -> tuple[float, ...] | None:
     return tuple(sorted(numbers.to_list())) if known else None
 
 
-def times(column: pl.Series, source: str) -> CheckedColumn:
-    """Numbers as they are; dates as seconds since 1970 UTC (fractions only where some time has one).
-
-    A missing time is NO_TIME among integers and NaN among floats.
-    """
-    if column.dtype == pl.String:
-        return _times_of_text(column)
-    if isinstance(column.dtype, pl.Date):
-        return CheckedColumn(_whole(column.to_physical().cast(pl.Int64) * 86400))
-    if isinstance(column.dtype, pl.Datetime):
-        return CheckedColumn(_seconds(column))
-    if column.dtype.is_float() or column.dtype.is_decimal():
-        return _floats(column.cast(pl.Float64))
-    if column.dtype.is_integer() or column.dtype == pl.Null:
-        numbers = column.cast(pl.Int64, strict=False)
-        wide = numbers.is_null() & column.is_not_null()
-        rule = "does not fit in a signed 64-bit integer"
-        return CheckedColumn(_whole(numbers), wide if wide.any() else None, rule)
-    raise RecveilError(
-        f"{source}: {column.name} holds {type(column.dtype).__name__}; times are numbers, dates or ISO text"
-    )
-
-
-def _times_of_text(column: pl.Series) -> CheckedColumn:
-    text = column.str.strip_chars()
-    text = text.set(text == "", None)
-    numbers = text.cast(pl.Int64, strict=False)
-    if numbers.null_count() == text.null_count():
-        return CheckedColumn(_whole(numbers))
-    rest = text.set(numbers.is_not_null(), None)
-    fractions = rest.cast(pl.Float64, strict=False)
-    moments = _dates(rest.set(fractions.is_not_null(), None))
-    neither = rest.is_not_null() & fractions.is_null() & moments.is_null()
-    seconds = pl.Series(_seconds(moments)) if moments.null_count() < len(moments) else None
-    if fractions.null_count() == len(fractions) and seconds is not None and seconds.dtype == pl.Int64:
-        found = CheckedColumn(_whole(numbers.zip_with(numbers.is_not_null(), seconds.set(seconds == NO_TIME, None))))
-    else:
-        floats = numbers.cast(pl.Float64).zip_with(numbers.is_not_null(), fractions)
-        if seconds is not None:
-            floats = floats.zip_with(moments.is_null(), seconds.cast(pl.Float64))
-        found = _floats(floats)
-    if neither.any():
-        faulty = neither if found.broken is None else neither | found.broken
-        return CheckedColumn(found.values, faulty, "is neither a number nor a date such as 2019-12-31 23:59:59")
-    return found
-
-
-def _dates(text: pl.Series) -> pl.Series:
-    text = text.str.replace("T", " ", literal=True)
-    found = pl.Series(text.name, [None] * len(text), dtype=pl.Datetime("us"))
-    for form in ISO:
-        if found.null_count() == text.null_count():
-            break
-        parsed = text.set(found.is_not_null(), None).str.to_datetime(form, strict=False, time_unit="us")
-        found = found.zip_with(found.is_not_null(), parsed.dt.replace_time_zone(None))
-    return found
-
-
-def _floats(numbers: pl.Series) -> CheckedColumn:
-    infinite = numbers.is_infinite().fill_null(False)
-    return CheckedColumn(
-        numbers.fill_null(np.nan).to_numpy(), infinite if infinite.any() else None, "is not a finite number"
-    )
-
-
-def _seconds(column: pl.Series) -> NDArray[Any]:
-    ticks, per_second = column.to_physical(), SECONDS[str(getattr(column.dtype, "time_unit", "us"))]
-    if (ticks % per_second != 0).any():
-        return (ticks / per_second).fill_null(np.nan).to_numpy()
-    return _whole(ticks // per_second)
-
-
-def _whole(column: pl.Series) -> NDArray[np.int64]:
-    return column.fill_null(NO_TIME).to_numpy() if column.null_count() else column.to_numpy()
-
-
 def _unrolled(raw: pl.DataFrame, place: RowName, broken: Broken) -> tuple[pl.DataFrame, RowName]:
     """One row per element of the lists in `item`; `time` is its position among the clicks of its user.
 
@@ -256,19 +215,13 @@ def _unrolled(raw: pl.DataFrame, place: RowName, broken: Broken) -> tuple[pl.Dat
     return flat.select("user", "item", position, *session), lambda row: place(rows[row])
 
 
-def _wrong(column: pl.Series, mask: pl.Series, place: RowName, rule: str) -> RecveilError:
-    row = _first(mask)
+def _wrong(column: pl.Series, row: int, place: RowName, rule: str) -> str:
     if column[row] is None or column[row] == "":
-        return RecveilError(f"{place(row)}: {column.name} is empty")
+        return f"{place(row)}: {column.name} is empty"
     if column.name in IDS and (column[row] in NAN or column[row] != column[row]):
         remedy = f"declare {column.name}=text if it is a name"
-        return RecveilError(f"{place(row)}: {column.name} is {column[row]}, a missing value; {remedy}")
-    return RecveilError(f"{place(row)}: {column.name} {show(column[row])} {rule}")
-
-
-def _first(mask: pl.Series) -> int:
-    found = mask.arg_max()
-    return 0 if found is None else found
+        return f"{place(row)}: {column.name} is {column[row]}, a missing value; {remedy}"
+    return f"{place(row)}: {column.name} {show(column[row])} {rule}"
 
 
 def show(value: object) -> str:

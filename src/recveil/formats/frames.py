@@ -50,9 +50,10 @@ def from_frame(
         lists = schema is not None and schema.lists
         chosen = _value_by_value(frame, names, roles, lists) if table is None else select(table, names, roles)
         check_lists(schema, chosen, FRAME)
+        declared = [schema.values] if schema else []
         untyped = frozenset(IDS if told_by_rows else ())
         raw = Raw(chosen, lambda row: f"{FRAME}, row {row + 1}", roles.unit, untyped)
-        data = interactions(raw, FRAME, schema.types if schema else types, broken, note)
+        data = interactions(raw, FRAME, schema.types if schema else types, broken, note, *declared)
         data = replace(data, levels=schema.levels) if schema and schema.levels else data
     return deduplicate(data, duplicates)
 

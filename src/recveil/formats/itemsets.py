@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import polars as pl
 
@@ -49,18 +49,21 @@ def read_itemsets(source: DataFile, mapping: Mapping[str, Names] | None, broken:
 
 
 def read_lists(source: DataFile, mapping: Mapping[str, Names] | None, broken: Broken, schema: Schema | None) -> Raw:
-    """A user and the items of hers on each line, in their order: user i1 i2 i3."""
-    if schema is None or mapping != {"user": "user", "item": "items"}:
+    """A user and the items of hers on each line, in their order: user i1 i2 i3; or the items of a basket alone."""
+    baskets = mapping == {"session": "session", "item": "items"}
+    if schema is None or not (baskets or mapping == {"user": "user", "item": "items"}):
         raise RecveilError(f"{source.name}: lines of lists are read by a schema; recveil inspect --schema proposes one")
     users: list[str] = []
     profiles: list[list[str]] = []
-    for line in source.lines(broken == "drop"):
+    for n, line in enumerate(source.lines(broken == "drop"), 1):
         fields = line.strip().split(schema.separator if schema.separator.strip() else None)
+        fields = [str(n), *fields] if baskets else fields
         if fields and fields[0]:
             users.append(fields[0])
             profiles.append(fields[1:])
     frame = pl.DataFrame({"user": users, "item": profiles}, schema={"user": pl.String, "item": pl.List(pl.String)})
-    return Raw(frame, lambda row: f"{source.name}, row {row + 1}", "user", frozenset(IDS))
+    unit: Literal["user", "session"] = "session" if baskets else "user"
+    return Raw(frame, lambda row: f"{source.name}, row {row + 1}", unit, frozenset(IDS))
 
 
 def put_itemsets(frame: pl.DataFrame, file: BinaryIO, name: str) -> None:

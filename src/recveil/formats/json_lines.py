@@ -6,6 +6,7 @@ The columns are those of a declaration; without one, where rows are refused, the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import islice
@@ -14,12 +15,13 @@ from typing import Any
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import IDS, Broken, Raw, select
+from recveil.formats.checking import IDS, SHOWN, TOLERATED, Broken, Raw, select
 from recveil.formats.lines import objects_by_line, whole_letters
 from recveil.formats.roles import Names, assign, several
 from recveil.formats.schema import Schema, undeclared
 from recveil.formats.sources import DataFile, first_line
 
+INSIDE = re.compile(r"\w+(\.\w+)+")  # a value of an object in an object, such as user.id
 Kinds = Mapping[str, Any]  # of columns: text, or lists of it
 
 
@@ -29,19 +31,21 @@ def read_jsonl(source: DataFile, mapping: Mapping[str, Names] | None, broken: Br
     declared = schema is not None or lenient
     if (declared and not mapping) or (lenient and source.kind == "json" and schema is None):  # lines, or an array
         raise undeclared(source.name)
-    header = declared_keys(mapping or {}, schema) if declared else _first_keys(source)
+    header = declared_keys(mapping or {}, schema) if declared else flat(_first_keys(source))
+    told = () if declared else _first_keys(source)  # a key with a point in it, and no object
     roles = assign(list(header), mapping, source.name, closed=declared)
     wanted = [list(header)[n] for where in roles.columns.values() for n in where]
     _check_flat({name: header[name] for name in wanted}, source.name)
     kinds: Kinds = {name: pl.List(pl.String) if isinstance(header[name], list) else pl.String for name in wanted}
-    parsed, lost = _parse(source, kinds, lenient)
-    frame = select(parsed, list(header), roles)
+    inner = {name: tuple(name.split(".")) for name in wanted if INSIDE.fullmatch(name) and name not in told}
+    parsed, lost, lines = _parse(source, {**kinds, **{path[0]: pl.String for path in inner.values()}}, lenient)
+    frame = select(_unnested(parsed, inner), list(header), roles)
 
     def place(row: int) -> str:
         return source.at(next(islice(_objects(source), row, None))[0])
 
     frame = frame.with_columns(_plain_values(column) for column in frame)
-    return Raw(frame, place, roles.unit, frozenset(IDS), lost)
+    return Raw(frame, place, roles.unit, frozenset(IDS), lost, lines)
 
 
 def declared_keys(mapping: Mapping[str, Names], schema: Schema | None) -> dict[str, Any]:
@@ -67,8 +71,24 @@ def _check_flat(header: Mapping[str, Any], source: str) -> None:
             raise RecveilError(f"{source}: {name} holds {kind}; ids are integers or text")
 
 
-def _parse(source: DataFile, kinds: Kinds, lenient: bool) -> tuple[pl.DataFrame, int]:
-    """The objects; and how many lines are none, where those are passed over."""
+def flat(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with the values of objects in it under names such as user.id."""
+    made: dict[str, Any] = {}
+    for name, value in found.items():
+        made |= {f"{name}.{key}": one for key, one in flat(value).items()} if isinstance(value, dict) else {name: value}
+    return made
+
+
+def _unnested(frame: pl.DataFrame, inner: Mapping[str, tuple[str, ...]]) -> pl.DataFrame:
+    """Columns such as user.id out of the objects that hold them, where no key of that name is there itself."""
+    return frame.with_columns(
+        pl.coalesce(name, pl.col(path[0]).str.json_path_match("$." + ".".join(path[1:]))).alias(name)
+        for name, path in inner.items()
+    )
+
+
+def _parse(source: DataFile, kinds: Kinds, lenient: bool) -> tuple[pl.DataFrame, int, tuple[str, ...]]:
+    """The objects; how many lines are none, where those are passed over, and the first of them where it may be said."""
 
     def parse(text: bytes) -> pl.DataFrame:
         text = b"\n" + text  # or a line that begins like a packed file would be unpacked
@@ -77,14 +97,22 @@ def _parse(source: DataFile, kinds: Kinds, lenient: bool) -> tuple[pl.DataFrame,
     if lenient:
         lines = source.read().split(b"\n")
         found = objects_by_line(lines, parse, lambda line: _by_hand(line, kinds))
-        return found, sum(bool(line.strip()) for line in lines) - found.height
+        return found, sum(bool(line.strip()) for line in lines) - found.height, ()
     try:
-        return parse(source.read()), 0
+        return parse(source.read()), 0, ()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as fault:
+        good: list[bytes] = []
+        bad: list[str] = []
         for line, text in _objects(source):
             if problem := _unlike_json(text):
-                raise RecveilError(f"{source.at(line)}: {problem}") from None
-        raise RecveilError(f"{source.name}: cannot be read: {first_line(fault)}") from None
+                bad.append(f"{source.at(line)}: {problem}" if len(bad) < SHOWN else "")
+            else:
+                good.append(text.encode())
+        if not bad:
+            raise RecveilError(f"{source.name}: cannot be read: {first_line(fault)}") from None
+        if len(bad) > TOLERATED * (len(good) + len(bad)):
+            raise RecveilError(bad[0]) from None
+        return objects_by_line(good, parse, lambda line: _by_hand(line, kinds)), len(bad), tuple(bad[:SHOWN])
 
 
 def _by_hand(line: bytes, kinds: Kinds) -> pl.DataFrame:
@@ -97,6 +125,8 @@ def _by_hand(line: bytes, kinds: Kinds) -> pl.DataFrame:
         return pl.DataFrame(schema=kinds)
 
     def fitting(value: Any, kind: Any) -> Any:
+        if kind == pl.String and isinstance(value, dict):
+            return whole_letters(json.dumps(value))  # which is missing, unless one of its values is what is wanted
         if kind == pl.String:
             if value is None or isinstance(value, list | dict):
                 return None

@@ -59,27 +59,29 @@ def _regular_quotes(text: Bytes, quote: NDArray[np.bool_], following: Bytes, sep
 
 
 def fields_by_line(
-    source: DataFile, reader: Reader, separator: str, skip: int, where: tuple[int, int, int]
-) -> tuple[pl.DataFrame, int]:
-    """The fields of each line under the numbers of their columns, missing ones null, further ones passed over; and how
-    many lines are nobody's.
+    source: DataFile, reader: Reader, separator: str, skip: int, where: tuple[int, int, int], strict: bool = False
+) -> tuple[pl.DataFrame, list[int]]:
+    """The fields of each line under the numbers of their columns, missing ones null; and which lines are nobody's.
 
     `where`: how many columns there are, and where user and item stand; a line without fields for both is nobody's. One
-    that is no csv by itself is split where its separators stand, and has no item.
+    that is no csv by itself is split where its separators stand, and has no item; further fields are passed over.
+    `strict`: such a line, and one that is no UTF-8, is nobody's either.
     """
     width, user, item = where
     columns: list[list[str | None]] = [[] for _ in range(width)]
-    lost = 0
+    lost: list[int] = []
     with source.open() as file:
-        for raw in islice(file, skip, None):
+        for number, raw in enumerate(islice(file, skip, None), skip + 1):
             line = raw.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+            wrong = strict and "\ufffd" in line
             try:
                 fields: list[str] = next(reader([line]), [])
             except csv.Error:
+                wrong = strict
                 fields = line.split(separator)
                 fields[item : item + 1] = [""] * (item < len(fields))
-            if len(fields) <= max(user, item):
-                lost += bool(line.strip())
+            if wrong or len(fields) <= max(user, item) or (strict and len(fields) > width):
+                lost += [number] if line.strip() else []
                 continue
             for k, column in enumerate(columns):
                 column.append((fields[k] or None) if k < len(fields) else None)

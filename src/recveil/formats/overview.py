@@ -14,13 +14,15 @@ from typing import Any
 
 from recveil.formats.checking import Types
 from recveil.formats.itemsets import ITSELF
+from recveil.formats.json_lines import flat
 from recveil.formats.parts import Location
-from recveil.formats.roles import Names, Role, assign
+from recveil.formats.roles import Names, Role, Roles, assign, several
 from recveil.formats.schema import Schema
-from recveil.formats.sniffing import Form, sniff
+from recveil.formats.sniffing import Form, looks_of, sniff
 from recveil.formats.sources import TABLES, DataFile, find, one_line
 from recveil.formats.tables import look
 from recveil.formats.text import has_broken_lines, records
+from recveil.formats.values import MIXED, Values, date_forms, has_decimal_comma, is_mixed
 
 SAMPLE = 1000  # rows
 NO_TEXT = (*TABLES, "jsonl", "json", "itemsets", "lists")
@@ -69,7 +71,7 @@ def overview(path: Location, columns: Mapping[str, Names] | None = None, schema:
     source = find(path, form=schema)
     with one_line(source.name):
         names, rows = _look(source, schema)
-        roles = assign(names, schema.columns if schema else columns, source.name, closed=schema is not None)
+        roles = assign(names, schema.columns if schema else columns, source.name, schema is not None, all_=True)
     role_of = {n: role for role, where in roles.columns.items() for n in where}
     values = [[row[n] for row in rows if n < len(row)] for n in range(len(names))]
     return [
@@ -78,17 +80,27 @@ def overview(path: Location, columns: Mapping[str, Names] | None = None, schema:
     ]
 
 
-def proposal(path: Location, columns: Mapping[str, Names] | None = None, types: Types | None = None) -> Schema:
-    """The schema that a file seems to have, for its owner to confirm; a key that few people have is not in it."""
-    form = sniff(path)
+def proposal(
+    path: Location,
+    columns: Mapping[str, Names] | None = None,
+    types: Types | None = None,
+    declared: Mapping[str, Any] | None = None,
+) -> Schema:
+    """The schema that a file seems to have, for its owner to confirm; a key that few people have is not in it.
+
+    `declared`: what she says of the file and its values herself (encoding, separator, header, decimal, ...).
+    """
+    declared = dict(declared or {})
+    form = sniff(path, {key: declared.pop(key) for key in Form._fields if key in declared})
     source = find(path, form=form)
     with one_line(source.name):
         names, rows = _look(source, form)
-        roles = assign(names, columns, source.name)
+        columns = columns or _by_position(names)
+        roles = assign(names, columns, source.name, all_=True)
         if source.kind in ("jsonl", "json"):
             user = roles.columns["user"][0]
             names = [name for n, name in enumerate(names) if _several_people(rows, user, n)]
-            roles = assign(names, columns, source.name)
+            roles = assign(names, columns, source.name, all_=True)
         item = roles.columns["item"][0]
         lists = [isinstance(row[item], list) for row in rows if item < len(row) and row[item] is not None]
     alone = roles.unit == "session" and "session" not in roles.columns
@@ -96,11 +108,49 @@ def proposal(path: Location, columns: Mapping[str, Names] | None = None, types: 
     for role, where in roles.columns.items():
         found = tuple(names[n] for n in where)
         chosen["session" if alone and role == "user" else role] = found if len(found) > 1 else found[0]
-    taken = {n for where in roles.columns.values() for n in where}
-    ignored = tuple(dict.fromkeys(name for n, name in enumerate(names) if n not in taken))
+    if source.kind in ("npz", "mtx") and "count" in chosen and not (columns or {}):
+        chosen = _valued(chosen, rows)
+    taken = {name for where in chosen.values() for name in several(where)}
+    ignored = tuple(dict.fromkeys(name for name in names if name not in taken))
     most = form.lists or (sum(lists) > MOST * len(lists) and source.kind != "itemsets")
     written = {**form._asdict(), "lists": most}
-    return Schema(chosen, types or {}, proposed=True, ignored=ignored, **written)
+    values = Values(**(_seen(rows, roles) | declared))
+    return Schema(chosen, types or {}, proposed=True, ignored=ignored, values=values, **written)
+
+
+def _by_position(names: Sequence[str]) -> dict[str, Names] | None:
+    """The roles of columns that a frame numbered as it was written: an index, then 0, 1, 2."""
+    if len(names) < 3 or names[0] != "" or list(names[1:]) != [str(n) for n in range(len(names) - 1)]:
+        return None
+    return dict(zip(("user", "item", "count"), names[1:], strict=False))
+
+
+def _valued(chosen: dict[str, Names], rows: list[list[Any]]) -> dict[str, Names]:
+    """Of a matrix: whether its values look like ratings, or are all the same and say nothing."""
+    values = [str(row[2]) for row in rows if len(row) > 2]
+    rest = {role: name for role, name in chosen.items() if role != "count"}
+    looks = looks_of(values)
+    return rest if not looks else {**rest, looks if looks == "rating" else "count": chosen["count"]}
+
+
+def _seen(rows: list[list[Any]], roles: Roles) -> dict[str, Any]:
+    """How values seem to be written, by one row of each person: nobody has more than one voice."""
+    user = roles.columns["user"][0]
+    voices = {row[user]: row for row in reversed(rows) if user < len(row) and isinstance(row[user], str | int)}
+
+    def texts(role: Role) -> list[str]:
+        where = roles.columns.get(role, [])
+        found = [row[where[0]] for row in voices.values() if len(where) == 1 and where[0] < len(row)]
+        return [str(value) for value in found if isinstance(value, str | int)]
+
+    seen: dict[str, Any] = {}
+    if has_decimal_comma(texts("rating")) or has_decimal_comma(texts("count")):
+        seen["decimal"] = ","
+    if forms := date_forms(texts("time")):
+        seen["time_format"] = forms[0]
+    elif is_mixed(texts("time")):
+        seen["time_format"] = MIXED
+    return seen
 
 
 def _several_people(rows: list[list[Any]], user: int, column: int) -> bool:
@@ -116,9 +166,25 @@ def lines_break(path: Location, schema: Schema | None = None) -> bool:
         return source.kind not in NO_TEXT and has_broken_lines(source, schema)
 
 
-def names_in(path: Location) -> list[str]:
+def shown_rows(path: Location, schema: Schema | None, many: int = 5) -> list[list[str]]:
+    """The first rows as they are read; what looks personal is hidden."""
+    source = find(path, form=schema)
+    with one_line(source.name):
+        names, rows = _look(source, schema)
+        if not rows and source.kind == "lists":
+            rows = [line.split(None, 1) for line in islice((t for t in source.lines() if t.strip()), many)]
+    hidden = {n for n, name in enumerate(names) if looks_like(name, [row[n] for row in rows if n < len(row)])}
+    return [["(hidden)" if n in hidden else _short(value) for n, value in enumerate(row)] for row in rows[:many]]
+
+
+def _short(value: Any) -> str:
+    text = "".join(letter if letter.isprintable() else " " for letter in str("" if value is None else value))
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def names_in(path: Location, schema: Schema | None = None) -> list[str]:
     """The names of a file's columns, whatever they are taken for."""
-    form = sniff(path)
+    form = schema or sniff(path)
     source = find(path, form=form)
     with one_line(source.name):
         return _look(source, form)[0]
@@ -142,7 +208,7 @@ def _mostly(shape: re.Pattern[str], values: Sequence[Any]) -> bool:
 def _look(source: DataFile, schema: Schema | Form | None = None) -> tuple[list[str], list[list[Any]]]:
     """The names of the columns, and the first rows."""
     if source.kind in ("itemsets", "lists"):
-        return list(ITSELF.values()) if source.kind == "itemsets" else ["user", "items"], []
+        return list(ITSELF.values()) if source.kind == "itemsets" else list(getattr(schema, "names", ())), []
     if source.kind in TABLES:
         return look(source, SAMPLE)
     if source.kind in ("jsonl", "json"):
@@ -160,7 +226,7 @@ def _object(line: str) -> Any:
 
 def _jsonl(source: DataFile) -> tuple[list[str], list[list[Any]]]:
     lines = list(islice((line for line in source.lines() if line.strip()), SAMPLE))
-    objects = [found for line in lines if isinstance(found := _object(line), dict)]
+    objects = [flat(found) for line in lines if isinstance(found := _object(line), dict)]
     if not objects and lines:
         json.loads(lines[0])  # which says what is wrong; beside others a line that is no object is not looked at
     names = list(dict.fromkeys(name for found in objects for name in found))

@@ -13,6 +13,7 @@ from pathlib import Path
 from shlex import quote
 
 from recveil.errors import RecveilError
+from recveil.formats.archives import STDIN, is_server, parted
 
 Location = str | PathLike[str] | Sequence[str | PathLike[str]]
 PACKED = {"gz": "gzip", "zst": "zstd"}
@@ -28,7 +29,18 @@ KINDS = {
     "itemsets": "itemsets",
     "dat": "dat",
     "data": "data",
+    "arrow": "arrow",
+    "feather": "arrow",
+    "ipc": "arrow",
+    "xlsx": "xlsx",
+    "npz": "npz",
+    "mtx": "mtx",
+    "sqlite": "sqlite",
+    "sqlite3": "sqlite",
+    "db": "sqlite",
+    "duckdb": "duckdb",
 }
+LAKES = {"_delta_log": "delta", "metadata": "iceberg"}  # tables that are folders, by what lies in them
 MANIFEST = "manifest.json"  # of a bundle
 
 
@@ -68,8 +80,16 @@ def ending_of(name: str) -> str:
     return parts[-1] if len(parts) > 1 else f" {parts[0]}" if parts else ""
 
 
+def lake_of(name: str) -> str:
+    """delta or iceberg, where a folder is such a table."""
+    found = [kind for inner, kind in LAKES.items() if Path(name, inner).is_dir()]
+    return next((kind for kind in found if kind == "delta" or any(Path(name, "metadata").glob("*.json"))), "")
+
+
 def _parts(name: str) -> tuple[str, ...]:
     place = Path(name)
+    if name == STDIN or is_server(name) or parted(name)[1] or lake_of(name):
+        return (name,)
     if place.is_dir():
         return _folder(name, place)
     if any(sign in name for sign in "*?[") and not place.exists():

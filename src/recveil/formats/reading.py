@@ -46,10 +46,10 @@ def read(
         "lists": read_lists,
         "itemsets": read_itemsets,
     }.get(source.kind, read_text)
-    wanted = schema.columns if schema else columns
+    wanted, declared = (schema.columns, [schema.values]) if schema else (columns, [])
     with one_line(source.name):
         raw = how(source, wanted, broken, schema)
-        data = interactions(raw, source.name, schema.types if schema else types, broken, note)
+        data = interactions(raw, source.name, schema.types if schema else types, broken, note, *declared)
         if schema is not None and schema.levels is not None:
             data = replace(data, levels=schema.levels)
     try:

@@ -10,63 +10,59 @@ from typing import Literal
 
 from recveil.errors import RecveilError, unknown
 
-Role = Literal["user", "item", "rating", "time", "tag", "session"]
+Role = Literal["user", "item", "rating", "time", "tag", "session", "count", "event"]
 Names = str | tuple[str, ...]  # of a column, or of the columns of a date in parts
 
-# Lower case, without "_", "-" and blanks; the earlier name wins where a table has several.
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# Lower case, without "_", "-", "." and blanks; the earlier name wins where a table has several.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "user": (
-        *(
-            "user",
-            "userid",
-            "uid",
-            "customer",
-            "customerid",
-            "visitor",
-            "visitorid",
-            "reviewerid",
-            "member",
-            "memberid",
-        ),
-        *(
-            "username",
-            "clientid",
-            "client",
-            "buyerid",
-            "accountid",
-            "kunde",
-            "kundennr",
-            "nutzer",
-            "usuario",
-            "cliente",
-        ),
-        *("utilisateur", "session", "sessionid"),
+    "user": _words(
+        "user userid uid customer customerid visitor visitorid reviewerid member memberid username clientid "
+        "client buyerid accountid personid person householdid householdkey household fullvisitorid msno userhash "
+        "useridx userpseudoid reviewer profileid playerid studentid learnerid raterid authorid cookieid deviceid "
+        "shopperid customeruniqueid kunde kundennr kundenid kundennummer nutzer nutzerid benutzer usuario "
+        "idusuario usuarioid cliente idcliente clienteid utilisateur idutilisateur utilisateurid acheteur "
+        "idclient session sessionid"
     ),
-    "item": (
-        *("item", "itemid", "resource", "resourceid", "movie", "movieid", "film", "filmid", "artist", "artistid"),
-        *("book", "bookid", "bookmark", "bookmarkid", "isbn", "product", "productid", "sku", "asin"),
-        *("track", "trackid", "song", "songid", "article", "articleid", "clicks", "items", "anime", "animeid"),
-        *(
-            "business",
-            "businessid",
-            "gametitle",
-            "game",
-            "gameid",
-            "parentasin",
-            "itemdescription",
-            "venueid",
-            "locationid",
-        ),
-        *("artikel", "artikelnr", "produkt", "producto", "articulo", "produit"),
+    "item": _words(
+        "item itemid resource resourceid movie movieid film filmid artist artistid book bookid bookmark "
+        "bookmarkid isbn product productid sku asin track trackid song songid article articleid clicks items "
+        "anime animeid business businessid gametitle game gameid parentasin itemdescription venueid locationid "
+        "stockcode newsid videoid courseid recipeid jokeid hotelid placeid poiid gmapid beerid beerbeerid "
+        "contentid appid appname workid listingid restaurantid gamename productname itemname movietitle booktitle "
+        "artikel artikelnr artikelid artikelnummer produkt produktid producto idproducto productoid articulo "
+        "produit idproduit produitid"
     ),
-    "rating": ("rating", "stars", "score", "bookrating", "overall", "bewertung", "calificacion"),
-    "time": (
-        *("time", "timestamp", "ts", "datetime", "date", "unixreviewtime", "reviewtime", "eventtime", "createdat"),
-        *("datum", "zeit", "fecha", "heure", "order"),
+    "rating": _words(
+        "rating stars score bookrating overall reviewscore reviewoverall ratings userrating ratingvalue bewertung "
+        "sterne calificacion puntuacion valoracion notation"
+    ),
+    "time": _words(
+        "time timestamp ts datetime date unixreviewtime reviewtime eventtime createdat eventtimestamp timestampms "
+        "playedat listenedat watchedat orderdate invoicedate transactiondate purchasedate reviewdate ratingdate "
+        "submittedat unixtime utctime localtime datum zeit zeitstempel fecha fechahora heure horodatage dateheure "
+        "order"
     ),
     "tag": ("tag", "label", "tagid"),
-    "session": ("session", "sessionid"),  # of a user; where there is no column of users, sessions stand for them
+    # of a user; where there is no column of users, sessions stand for them
+    "session": _words(
+        "session sessionid visitid basketid basket orderid transactionid transactionnumber invoiceno invoice "
+        "cartid receiptid usersession bestellnummer bestellnr bestellid pedido idpedido commande idcommande"
+    ),
+    "count": _words(
+        "count plays playcount quantity qty listens weight minutes hours hoursplayed playtime playtimeforever "
+        "frequency value views anzahl menge cantidad quantite"
+    ),
+    "event": _words(
+        "event eventtype behavior behaviour behaviortype action actiontype interaction interactiontype eventname "
+        "ereignis aktion evento evenement"
+    ),
 }
+TOLD: tuple[Role, ...] = ("count", "event")  # that no reader looks for, but inspect; a schema may name them
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")  # HetRec: day month year, or date_day date_month ...
 
 
@@ -105,8 +101,13 @@ def parse_types(text: str) -> dict[str, Literal["int", "text"]]:
     return types
 
 
-def assign(names: Sequence[str], mapping: Mapping[str, Names] | None, source: str, closed: bool = False) -> Roles:
-    """The roles of a table's columns; an error names `source`. `closed`: no column but those of the mapping has one."""
+def assign(
+    names: Sequence[str], mapping: Mapping[str, Names] | None, source: str, closed: bool = False, all_: bool = False
+) -> Roles:
+    """The roles of a table's columns; an error names `source`. `closed`: no column but those of the mapping has one.
+
+    `all_`: counts and events are looked for, too.
+    """
     mapping = mapping or {}
     _check(mapping)
     columns: dict[Role, list[int]] = {}
@@ -116,7 +117,9 @@ def assign(names: Sequence[str], mapping: Mapping[str, Names] | None, source: st
     taken = {position for positions in columns.values() for position in positions}
     free = {n: _plain(name) for n, name in enumerate(names) if n not in taken and not closed}
     for role in NAMES:
-        if role not in columns and (position := _recognised(names, free, role, source)) is not None:
+        if role in columns or (role in TOLD and not all_):
+            continue
+        if (position := _recognised(names, free, role, source)) is not None:
             columns[role] = [position]
             del free[position]
     if "time" not in columns and (parts := _date_parts(free)):
@@ -203,4 +206,4 @@ def _among(names: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.strip().casefold().replace("_", "").replace("-", "").replace(" ", "")
+    return name.strip().casefold().translate(str.maketrans("", "", "_-. "))

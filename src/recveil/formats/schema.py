@@ -16,16 +16,18 @@ from shlex import quote
 from typing import Any, Literal
 
 from recveil.errors import RecveilError, unknown
-from recveil.formats.roles import DATE_PARTS, NAMES, Names, several
+from recveil.formats.roles import DATE_PARTS, NAMES, Names, several, told_roles
 from recveil.formats.sources import FORMATS
+from recveil.formats.values import AS_THEY_ARE, Values
 from recveil.scales import parse_scale
 
-SECTIONS = ("columns", "types", "file")
+SECTIONS = ("columns", "types", "file", "values")
 KNOWN = {
     "": ("proposed", "kind", "scale", "catalogue_is_public"),
     "columns": (*NAMES, "ignored"),
     "types": ("user", "item", "tag"),
     "file": ("format", "encoding", "line_ends", "header", "names", "separator", "lists"),
+    "values": Values._fields,
 }
 BY_INSPECT, BY_OWNER, BY_OPTIONS, BY_FILE = "proposed by inspect", "declared", "declared by options", "the file's own"
 
@@ -50,6 +52,7 @@ class Schema:
     names: tuple[str, ...] = ()
     separator: str = ""
     lists: bool = False
+    values: Values = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         flat = [name for names in self.columns.values() for name in several(names)]
@@ -67,6 +70,9 @@ class Schema:
             raise RecveilError("[file] has names, which are for a file without a header; add header = false")
         if self.kind and self.kind != self.shown_kind:
             raise RecveilError(f"kind = {self.kind!r}, and the columns are those of {self.shown_kind}")
+        for key, role in (("missing", "rating"), ("events", "event"), ("time_format", "time")):
+            if getattr(self.values, key) and role not in self.columns:
+                raise RecveilError(f"[values] {key} is about the {role}, and [columns] has no {role}")
         if self.scale:
             if "rating" not in self.columns:
                 raise RecveilError("scale is of ratings, and [columns] has no rating")
@@ -87,7 +93,17 @@ class Schema:
     def must_be_declared(self) -> bool:
         """Whether a release with a proof cannot do without its file: nothing but rows tells how to read it."""
         headless = not self.header and self.format != "data"
-        return self.format in ("jsonl", "json", "lists") or headless or bool(self.encoding or self.line_ends)
+        return (
+            self.format in ("jsonl", "json", "lists")
+            or headless
+            or bool(self.encoding or self.line_ends or any(self.values))
+        )
+
+    @property
+    def is_told_by_names(self) -> bool:
+        """Whether the names of the columns tell who and what, without a declaration."""
+        flat = [name for names in self.columns.values() for name in several(names)]
+        return {"item"} | ({"user"} & self.columns.keys()) <= set(told_roles(flat))
 
     @property
     def origin(self) -> str:
@@ -101,7 +117,12 @@ class Schema:
         columns = {**self.columns, "ignored": self.ignored}
         form: dict[str, Any] = {"format": self.format, "encoding": self.encoding, "line_ends": self.line_ends}
         form |= {"header": self.header, "names": self.names, "separator": self.separator}
-        sections = {"columns": columns, "types": self.types, "file": {**form, "lists": self.lists}}
+        sections: dict[str, Mapping[str, Any]] = {
+            "columns": columns,
+            "types": self.types,
+            "file": {**form, "lists": self.lists},
+        }
+        sections |= {"values": self.values._asdict()} if any(self.values) else {}
         lines = [f"# {line}" for line in (about, *_ABOUT) if line] + _lines(top)
         for name, section in sections.items():
             lines += ["", f"[{name}]", *_lines(section)]
@@ -159,7 +180,8 @@ def parse_schema(found: Mapping[str, Any]) -> Schema:
         given[name] = _known(section, name)
     top = _known({key: value for key, value in found.items() if key not in SECTIONS}, "")
     ignored = given["columns"].pop("ignored", ())
-    return Schema(given["columns"], given["types"], ignored=ignored, **top, **given["file"])
+    values = Values(**given["values"])
+    return Schema(given["columns"], given["types"], ignored=ignored, values=values, **top, **given["file"])
 
 
 def _known(section: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -176,7 +198,7 @@ def _fitting(where: str, section: str, key: str, value: Any) -> Any:
     """The value, of the type that belongs there."""
     if key in ("proposed", "catalogue_is_public", "header", "lists"):
         fits, wants = isinstance(value, bool), "true or false"
-    elif key in ("ignored", "names"):
+    elif key in ("ignored", "names", "missing", "events"):
         fits, wants = _texts(value), "a list of texts"
     elif section == "columns" and key == "time":
         fits, wants = isinstance(value, str) or _texts(value), "the name of a column, or a list of them"
@@ -184,8 +206,8 @@ def _fitting(where: str, section: str, key: str, value: Any) -> Any:
         fits, wants = isinstance(value, str), "the name of a column" if section == "columns" else "a text"
     if not fits:
         raise RecveilError(f"{where} is {wants}, not {value!r}")
-    ways = {"format": FORMATS, "line_ends": ("cr",)}
-    choices = ("int", "text") if section == "types" else ways.get(key, ()) if section == "file" else ()
+    ways = {"format": FORMATS, "line_ends": ("cr",), "decimal": (",", ".")}
+    choices = ("int", "text") if section == "types" else ways.get(key, ()) if section in ("file", "values") else ()
     if choices and value not in choices:
         raise unknown(where, value, choices)
     return tuple(value) if isinstance(value, list) else value

@@ -9,20 +9,37 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recveil.errors import RecveilError
+from recveil.formats.archives import member_of, shown
 from recveil.formats.layout import is_number
 from recveil.formats.parts import KINDS, Location, ending_of, parts_of
 from recveil.formats.roles import told_roles
-from recveil.formats.sources import DataFile, opened
+from recveil.formats.sources import TABLES, DataFile, kind_of, opened
+from recveil.formats.values import date_forms
 
 HEAD, PART, PARTS = 1 << 18, 1 << 14, 8  # bytes at the beginning, in each other part, and how many of those
 LINES = 500
 FEW = 3  # lines that are no UTF-8 before another encoding is proposed
 SEPARATORS = ("\t", "::", ",", ";", "|", " ")
-ENDINGS = ("parquet", "jsonl", "itemsets", "inter")  # whose names say it all
+ENDINGS = (*TABLES, "jsonl", "itemsets", "inter")  # whose names say it all
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"SQLite format 3": "sqlite", b"%%Matrix": "mtx"}
+FOREIGN = {
+    b"PK\x03\x04": "a zip file; give it the ending .zip, .xlsx or .npz",
+    b"\x89HDF": "an HDF5 file; write the table as parquet or csv",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save it as .xlsx or .csv",
+    b"7z\xbc\xaf": "a 7z archive; unpack it first",
+    b"Rar!": "a rar archive; unpack it first",
+    b"%PDF": "a PDF, which holds no table",
+    b"\x89PNG": "a picture",
+}
+FIRST = 20  # lines in which a separator must occur
+SEEN = 200  # dates that are looked at
+_OF_SHOPS = "view pv detailview click cart addtocart add removefromcart remove purchase buy transaction order wishlist"
+_OF_MEDIA = "play listen skip like dislike share follow watch impression fav favorite save rate download install search"
+EVENTS = frozenset([*_OF_SHOPS.split(), *_OF_MEDIA.split()])
 YEAR_2000, YEAR_2100 = 946_684_800, 4_102_444_800
 
 
@@ -38,19 +55,38 @@ class Form(NamedTuple):
     lists: bool = False
 
 
-def sniff(source: Location) -> Form:
-    """The form of a file, or of the first of several; one line where there is none to be seen."""
+def sniff(source: Location, declared: Mapping[str, Any] | None = None) -> Form:
+    """The form of a file, or of the first of several; one line where there is none to be seen.
+
+    `declared`: what its owner says of the form herself, which is not looked for.
+    """
+    declared = declared or {}
+    found = _sniffed(source, declared)
+    if declared.get("header") and found.names:
+        found = found._replace(names=())
+    return found._replace(**declared)
+
+
+def _sniffed(source: Location, declared: Mapping[str, Any]) -> Form:
     path = parts_of(source)[0]
-    ending = ending_of(path)
-    if KINDS.get(ending) in ENDINGS:
-        return Form(KINDS[ending])
-    parts = _parts(opened(path, KINDS.get(ending, "csv")))
-    if parts[0].startswith(b"PAR1"):
-        return Form("parquet")
+    kind = kind_of(path)
+    if kind in ENDINGS:
+        return Form(kind)
+    ending = ending_of(member_of(path))
+    parts = _parts(opened(path, kind or "csv"))
+    if parts[0][8:12] == b"DUCK":
+        return Form("duckdb")
+    if found := next((told for magic, told in MAGIC.items() if parts[0].startswith(magic)), ""):
+        return Form(found)
+    if wrong := next((told for magic, told in FOREIGN.items() if parts[0].startswith(magic)), ""):
+        raise RecveilError(f"{shown(path)}: {wrong}")
     if parts[0].startswith(b"\x80") and parts[0][1:2] in b"\x02\x03\x04\x05":
         raise RecveilError(f"{path}: a pickle, which runs code when it is read; write the table as parquet or csv")
-    encoding = _encoding(parts)
-    text = parts[0].decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
+    encoding = declared.get("encoding") or _encoding(parts)
+    try:
+        text = parts[0].decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
+    except LookupError:
+        raise RecveilError(f"{shown(path)}: unknown encoding {encoding!r}, such as cp1252 or utf-16") from None
     line_ends = "cr" if "\r" in text and "\n" not in text else ""
     lines = [line for line in text.splitlines() if line.strip()]
     lines = lines[: max(1, len(lines) - (len(parts[0]) == HEAD))][:LINES]  # the last one may be cut
@@ -58,7 +94,7 @@ def sniff(source: Location) -> Form:
         raise RecveilError(f"{path}: the file is empty")
     if lines[0].lstrip().startswith(("{", "[")) and (shape := _json_shape(lines)):
         return Form(shape, encoding)
-    return _delimited(path, lines, ending, encoding, line_ends)
+    return _delimited(shown(path), lines, ending, Form("", encoding, line_ends), declared)
 
 
 def _parts(source: DataFile) -> list[bytes]:
@@ -92,22 +128,24 @@ def _json_shape(lines: list[str]) -> str:
         return "json" if lines[0].lstrip().startswith("[") else ""
 
 
-def _delimited(path: str, lines: list[str], ending: str, encoding: str, line_ends: str) -> Form:
-    separator, regular = _separator(lines, "," if ending == "csv" else "\t")
+def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: Mapping[str, Any]) -> Form:
+    wanted = declared.get("separator")
+    separator, regular = (wanted, True) if wanted else _separator(lines, "," if ending == "csv" else "\t")
     if not separator:
         raise RecveilError(
             f"{path}: one column only, {lines[0][:40]!r}; fields are separated by , tab ; | :: or a blank"
         )
     rows = _fields(lines, separator)
-    if not regular and separator in ("\t", " ") and all(len(row) > 1 for row in rows):
-        return Form(
-            "lists", encoding, line_ends, header=False, names=("user", "items"), separator=separator, lists=True
-        )
+    if not regular and not told_roles(rows[0]):
+        owned = separator in ("\t", " ") and len({row[0] for row in rows}) == len(rows)  # else baskets, a line each
+        names = ("user" if owned else "session", "items")
+        return form._replace(format="lists", header=False, names=names, separator=separator, lists=True)
     kind = KINDS.get(ending, "") or ("csv" if separator != "\t" else "tsv")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    if _is_header(rows):
-        return Form(kind, encoding, line_ends, separator=separator)
-    return Form(kind, encoding, line_ends, False, _names([r for r in rows if len(r) == width], width), separator)
+    if declared.get("header", _is_header(rows)):
+        return form._replace(format=kind, separator=separator)
+    columns = _names([r for r in rows if len(r) == width], width)
+    return form._replace(format=kind, header=False, names=columns, separator=separator)
 
 
 def _fields(lines: list[str], separator: str) -> list[list[str]]:
@@ -122,8 +160,15 @@ def _separator(lines: list[str], usual: str) -> tuple[str, bool]:
     """The separator that parts most lines into equally many fields, the usual one if it does; and whether it does so
     with nearly all of them.
     """
+    best, regular = _best([one for one in SEPARATORS if one in lines[0]], lines, usual)
+    if regular:
+        return best, True
+    return _best([one for one in SEPARATORS if one in "".join(lines[:FIRST])], lines, usual)
+
+
+def _best(separators: list[str], lines: list[str], usual: str) -> tuple[str, bool]:
     best, score = "", (0.0, 0)
-    for separator in sorted((one for one in SEPARATORS if one in lines[0]), key=lambda one: one != usual):
+    for separator in sorted(separators, key=lambda one: one != usual):
         counts = Counter(len(row) - 1 for row in _fields(lines, separator))
         number, many = max(counts.items(), key=lambda pair: (pair[0] > 0, pair[1]))
         found = (round(many / len(lines), 2) if number else 0.0, number)
@@ -146,19 +191,29 @@ def _names(rows: list[list[str]], width: int) -> tuple[str, ...]:
     names, taken = [], set()
     for n in range(width):
         values = [row[n] for row in rows]
-        role = "user" if n == 0 else "item" if n == 1 else _looks(values)
+        role = "user" if n == 0 else "item" if n == 1 else looks_of(values)
+        role = "count" if role == "rating" and "event" in taken else role
         names.append(role if role and role not in taken else f"column {n + 1}")
         taken.add(role)
     return tuple(names)
 
 
-def _looks(values: list[str]) -> str:
+def looks_of(values: list[str]) -> str:
+    """What a column without a name seems to hold beside people and items; nothing where all of it is the same."""
     known = [value for value in values if value.strip()]
     if len(set(known)) < 2:
         return ""
     if not all(is_number(value) for value in known):
-        return "tag"
+        if date_forms(known[:SEEN]) or (known[0][:4].isdecimal() and known[0][4:5] == "-"):
+            return "timestamp"
+        return "event" if {_plain(value) for value in known} <= EVENTS else "tag"
     numbers = [float(value) for value in known]
     if all(YEAR_2000 / 2 <= number <= YEAR_2100 * 1000 and number.is_integer() for number in numbers):
         return "timestamp"
-    return "rating" if len(set(numbers)) <= 21 and min(numbers) >= -10 and max(numbers) <= 100 else ""
+    if len(set(numbers)) <= 21 and min(numbers) >= -10 and max(numbers) <= 100:
+        return "rating"
+    return "count" if min(numbers) >= 0 else ""
+
+
+def _plain(word: str) -> str:
+    return "".join(letter for letter in word.casefold() if letter.isalpha())

@@ -19,10 +19,14 @@ import polars as pl
 import pyarrow as pa
 
 from recveil.errors import RecveilError, unknown
-from recveil.formats.parts import KINDS, PACKED, Location, ending_of, name_of, parts_of
+from recveil.formats.archives import content_of, is_server, member_of, parted, shown
+from recveil.formats.parts import KINDS, PACKED, Location, ending_of, lake_of, name_of, parts_of
 
-TABLES = ("parquet",)  # of typed columns; all others are text
-FORMATS = (*KINDS, "lists")  # what a schema may say; of the last no ending tells
+TYPED = ("parquet", "arrow", "npz", "mtx", "duckdb", "delta", "iceberg")  # tables whose columns declare their types
+UNTYPED = ("xlsx", "sqlite", "postgres")  # and those whose cells are read as text, each by itself
+TABLES = (*TYPED, *UNTYPED)  # all others are text
+PLACES = ("sqlite", "duckdb", "postgres", "delta", "iceberg")  # that a reader of theirs opens, by name
+FORMATS = (*dict.fromkeys([*KINDS, *PLACES]), "lists")  # what a schema may say; of the last no ending tells
 HEADLESS = ("data", "itemsets", "jsonl", "json", "lists")  # a file of nobody has nothing in it
 _BRACES = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]', re.DOTALL)  # of JSON, and texts, in which they are letters
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -42,6 +46,7 @@ class DataFile:
     content: bytes | None = None
     parts: tuple[DataFile, ...] = ()
     headed: bool = False
+    address: str = ""  # the name as it was given, where lines show another
 
     def open(self) -> BinaryIO:
         return self.path.open("rb") if self.content is None else BytesIO(self.content)
@@ -157,39 +162,56 @@ def objects_of(content: bytes) -> Iterator[bytes]:
                 yield content[begin : found.end()].replace(b"\n", b" ").replace(b"\r", b" ")
 
 
+def kind_of(name: str) -> str:
+    """The kind that a name tells, or the names in an archive or folder; nothing where only content can."""
+    if is_server(name):
+        return "postgres"
+    return lake_of(name) or KINDS.get(ending_of(member_of(name)), "")
+
+
 def opened(name: str, kind: str = "", empty: bool = False, several: bool = False, headless: bool = False) -> DataFile:
-    """The file of this name as it is, unpacked; of the given kind, or that which its ending tells.
+    """The file of this name as it is, unpacked; of the given kind, or that which its name tells.
 
     `several`: it is one of several parts, and nothing may stand in it. `headless`: it begins with somebody's row.
     """
-    with one_line(name):
-        place = Path(name)
-        mode = place.stat()
-        if not stat.S_ISREG(mode.st_mode):
-            raise RecveilError(f"{name}: not a regular file")
-        ending = ending_of(name)
-        packing = PACKED.get(place.name.lower().rpartition(".")[2])
-        if not kind and ending not in KINDS:
+    called = shown(name)
+    with one_line(called):
+        kind = KINDS.get(kind, kind) or kind_of(name)
+        if not kind:
             hint = f"recveil inspect {quote(name)} --schema log.toml goes by what stands in it"
-            raise RecveilError(f"{name}: {unknown('format', ending.strip(), KINDS)}; {hint}")
-        kind = KINDS.get(kind or ending, kind)
+            raise RecveilError(f"{called}: {unknown('format', ending_of(member_of(name)).strip(), KINDS)}; {hint}")
+        place = Path(parted(name)[0])
+        if kind == "postgres":
+            return DataFile(called, place, kind, address=name)
+        content = content_of(name)
+        if content is None:
+            mode = place.stat()
+            if not stat.S_ISREG(mode.st_mode) and kind not in ("delta", "iceberg"):
+                raise RecveilError(f"{called}: not a regular file")
         may_be_empty = empty and (headless or kind in HEADLESS)
-        if mode.st_size == 0 and not may_be_empty and not several:
-            raise RecveilError(f"{name}: the file is empty")
-        source = DataFile(name, place.absolute(), kind)
-        with source.open() as file:
-            head = file.read(4)
-        looks = {} if may_be_empty else MAGIC  # there the first line is somebody's, and may look like anything
-        packing = packing or next((how for magic, how in looks.items() if head.startswith(magic)), None)
-        if packing:
-            source = DataFile(name, source.path, kind, _unpacked(source, packing, may_be_empty or several))
-        return source
+        size = mode.st_size if content is None else len(content)
+        if size == 0 and not may_be_empty and not several:
+            raise RecveilError(f"{called}: the file is empty")
+        source = DataFile(called, place.absolute(), kind, content, address=name)
+        return source if kind in PLACES else _plain(source, may_be_empty, several)
+
+
+def _plain(source: DataFile, may_be_empty: bool, several: bool) -> DataFile:
+    """Unpacked, by its ending or by how it begins; where anybody's line may be the first, by its ending alone."""
+    packing = PACKED.get(member_of(source.address).lower().rpartition(".")[2])
+    with source.open() as file:
+        head = file.read(4)
+    looks = {} if may_be_empty else MAGIC  # there the first line is somebody's, and may look like anything
+    packing = packing or next((how for magic, how in looks.items() if head.startswith(magic)), None)
+    return replace(source, content=_unpacked(source, packing, may_be_empty or several)) if packing else source
 
 
 def _unmarked(source: DataFile) -> DataFile:
     """Without the byte order mark: readers would take it for a part of the first field, or for no quote before it."""
+    if source.kind in TABLES:
+        return source
     with source.open() as file:
-        marked = source.kind != "parquet" and file.read(len(BOM_UTF8)) == BOM_UTF8
+        marked = file.read(len(BOM_UTF8)) == BOM_UTF8
     return replace(source, content=source.read().removeprefix(BOM_UTF8)) if marked else source
 
 

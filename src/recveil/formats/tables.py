@@ -13,12 +13,15 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import Broken, Raw, select
+from recveil.formats import databases, matrices
+from recveil.formats.archives import parted
+from recveil.formats.checking import IDS, Broken, Raw, select
 from recveil.formats.roles import Names, assign
 from recveil.formats.schema import Schema
-from recveil.formats.sources import DataFile, first_line
+from recveil.formats.sources import UNTYPED, DataFile, first_line
 
 Reader = Callable[[DataFile, Sequence[str] | None, int | None], pa.Table]  # the columns, and how many rows at most
 
@@ -49,7 +52,7 @@ def read_typed(
             row -= rows.num_rows
         return source.name
 
-    return Raw(frame, place, roles.unit)
+    return Raw(frame, place, roles.unit, frozenset(IDS if source.kind in UNTYPED else ()))
 
 
 def look(source: DataFile, rows: int) -> tuple[list[str], list[list[Any]]]:
@@ -94,7 +97,48 @@ def _parquet(part: DataFile, columns: Sequence[str] | None, rows: int | None) ->
     return table
 
 
-READERS: dict[str, Reader] = {"parquet": _parquet}
+def _arrow(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
+    """Feather, or a file or stream of record batches."""
+    with part.open() as stream:
+        head = stream.read(6)
+        stream.seek(0)
+        if head == b"ARROW1":
+            table = pa.ipc.open_file(stream).read_all()
+        elif head.startswith(b"FEA1"):
+            table = feather.read_table(stream)
+        else:
+            table = pa.ipc.open_stream(stream).read_all()
+    table = table.replace_schema_metadata()
+    table.validate(full=True)
+    here = table.column_names if columns is None else [name for name in columns if name in table.column_names]
+    return table.select(here).slice(0, rows)
+
+
+def _xlsx(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
+    """A sheet, the first or that which is named behind #; cells as text, since each has a type of its own."""
+    fastexcel = databases.reader("fastexcel", "files")
+    try:
+        book = fastexcel.read_excel(part.read())
+        sheet = parted(part.address)[1] or 0
+        found = book.load_sheet(sheet, dtypes="string", n_rows=rows, use_columns=None)
+        table = pl.DataFrame(found).to_arrow()
+    except fastexcel.FastExcelError as fault:
+        raise RecveilError(f"{part.name}: {first_line(fault)}") from None
+    return table if columns is None else table.select([name for name in columns if name in table.column_names])
+
+
+READERS: dict[str, Reader] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "xlsx": _xlsx,
+    "npz": matrices.read_npz,
+    "mtx": matrices.read_mtx,
+    "sqlite": databases.read_sqlite,
+    "duckdb": databases.read_duckdb,
+    "postgres": databases.read_postgres,
+    "delta": databases.read_delta,
+    "iceberg": databases.read_iceberg,
+}
 
 
 def check_lists(schema: Schema | None, frame: pl.DataFrame, source: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from recveil.errors import RecveilError
-from recveil.formats.checking import Broken, Raw, date_text
+from recveil.formats.checking import SHOWN, TOLERATED, Broken, Raw, date_text
 from recveil.formats.layout import Layout, is_number, recognise, shape_of
 from recveil.formats.lines import fields_by_line, stand_alone
 from recveil.formats.roles import Names, Role, Roles
@@ -21,6 +21,7 @@ from recveil.formats.schema import Schema
 from recveil.formats.sources import LIBRARIES, DataFile, first_line
 
 IDS: tuple[Role, ...] = ("user", "item", "tag", "session")
+LOOKED = 100_000  # lines that are looked at for quotes out of place
 BLOCK = 1 << 17  # bytes that a processor keeps at hand
 
 
@@ -36,7 +37,7 @@ def read_text(source: DataFile, mapping: Mapping[str, Names] | None, broken: Bro
             raise RecveilError(f"{source.name}: no rows, only a header")
         frame = _columns(source, layout, roles, first[1])
     except (pl.exceptions.PolarsError, csv.Error) as fault:
-        raise _blame(source, layout, fault) from None
+        return _tolerantly(source, layout, roles, fault)
 
     def place(row: int) -> str:
         try:
@@ -45,6 +46,22 @@ def read_text(source: DataFile, mapping: Mapping[str, Names] | None, broken: Bro
             return f"{source.name}, row {row + 1}"
 
     return Raw(frame, place, roles.unit, frozenset(IDS))
+
+
+def _tolerantly(source: DataFile, layout: Layout, roles: Roles, fault: Exception) -> Raw:
+    """Lines that are rows, where few are none; else raise by the first of those."""
+    frame, lost = _by_line(source, layout, roles, strict=True)
+    if not lost or len(lost) > TOLERATED * (frame.height + len(lost)):
+        raise _blame(source, layout, fault) from None
+    lines = tuple(f"{source.at(line)} is no row" for line in lost[:SHOWN])
+    return Raw(frame, lambda row: f"{source.name}, row {row + 1}", roles.unit, frozenset(IDS), len(lost), lines)
+
+
+def _by_line(source: DataFile, layout: Layout, roles: Roles, strict: bool) -> tuple[pl.DataFrame, list[int]]:
+    user, item = (roles.columns[role][0] for role in ("user", "item"))
+    where = (len(layout.names), user, item)
+    rows, lost = fields_by_line(source, layout.reader, layout.separator, layout.skip, where, strict)
+    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()}), lost
 
 
 def _columns(source: DataFile, layout: Layout, roles: Roles, first: list[str]) -> pl.DataFrame:
@@ -62,9 +79,8 @@ def _leniently(source: DataFile, layout: Layout, roles: Roles) -> tuple[pl.DataF
             return _columns(source, layout, roles, first[1]) if first else _empty(roles), 0
         except (RecveilError, csv.Error, *LIBRARIES):
             pass  # a line of it is no row
-    where = (len(layout.names), user, item)
-    rows, lost = fields_by_line(source, layout.reader, layout.separator, layout.skip, where)
-    return rows.select(**{role: _expression(positions) for role, positions in roles.columns.items()}), lost
+    frame, lost = _by_line(source, layout, roles, strict=False)
+    return frame, len(lost)
 
 
 def _empty(roles: Roles) -> pl.DataFrame:
@@ -80,7 +96,14 @@ def records(source: DataFile, schema: Any = None) -> tuple[Layout, Iterator[list
 def has_broken_lines(source: DataFile, schema: Schema | None = None) -> bool:
     """Whether a field has several lines, or quotes stand out of place: a release with a proof leaves such lines out."""
     source, layout = recognise(source, schema=schema)
-    return not stand_alone(source, layout.separator, layout.quotes, 0)
+    if stand_alone(source, layout.separator, layout.quotes, 0):
+        return False
+    for line in islice(source.lines(lenient=True), layout.skip, layout.skip + LOOKED):
+        try:
+            next(layout.reader(iter([line])), None)
+        except csv.Error:
+            return True
+    return False
 
 
 # --- rows -----------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """export(): a verified bundle as the folder or file that somebody else's tool opens. No row, hash or claim changes.
 
-huggingface: the bundle itself, whose card has the head that the hub reads. recbole: NAME/NAME.inter. kaggle: the bundle
+csv: NAME.csv, and items.csv where titles travel. huggingface: the bundle itself, whose card has the head that the hub
+reads. recbole: NAME/NAME.inter. kaggle: the bundle
 with dataset-metadata.json. frictionless: the bundle with datapackage.json. zip: the bundle in one file.
 """
 
@@ -88,6 +89,20 @@ def _recbole(folder: Path, part: Path, manifest: dict[str, Any], name: str) -> N
         titles = pl.read_parquet(folder / TITLES).with_columns(pl.col("title").str.replace_all(r"\s+", " "))
         head = {"item": "item_id:token", "title": "title:token_seq"}
         titles.rename(head).write_csv(part / f"{name}.item", separator="\t", quote_style="never")
+    for file in (CARD, MANIFEST):
+        shutil.copyfile(folder / file, part / file)
+
+
+def _csv(folder: Path, part: Path, manifest: dict[str, Any], name: str) -> None:
+    files = [folder / file for file in data_files(manifest)]
+    if files[0].suffix == ".parquet":
+        write_frame(pl.read_parquet(files), str(part / f"{name}.csv"), "csv")
+    elif files[0].suffix == ".csv":
+        shutil.copyfile(files[0], part / f"{name}.csv")
+    else:
+        write_frame(read(files[0], duplicates="all").frame(), str(part / f"{name}.csv"), "csv")
+    if manifest.get("titles"):
+        write_frame(pl.read_parquet(folder / TITLES), str(part / "items.csv"), "csv")
     for file in (CARD, MANIFEST):
         shutil.copyfile(folder / file, part / file)
 
@@ -180,8 +195,8 @@ def _remarks(to: str, manifest: dict[str, Any]) -> list[str]:
         found.append(f"this release carries no proved promise: {manifest['guarantee']['sentence']}")
     if not manifest.get("licence") and to != "recbole":
         found.append("it names no licence, so nobody knows what they may do with it: release with --licence")
-    if to == "recbole":
-        found.append("RecBole reads the rows alone: hashes and claims are about the bundle, which stays the original")
+    if to in ("recbole", "csv"):
+        found.append("it holds the rows alone: hashes and claims are about the bundle, which stays the original")
     if to == "kaggle":
         found.append("put your Kaggle name into dataset-metadata.json before you upload the folder")
     return found
@@ -189,6 +204,7 @@ def _remarks(to: str, manifest: dict[str, Any]) -> list[str]:
 
 TARGETS: dict[str, Callable[[Path, Path, dict[str, Any], str], None]] = {
     "huggingface": _as_it_is,
+    "csv": _csv,
     "recbole": _recbole,
     "kaggle": _kaggle,
     "frictionless": _frictionless,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import MISSING, fields, replace
+from math import floor, log10
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
@@ -67,6 +68,32 @@ def as_mechanism(given: object) -> Mechanism:
         raise RecveilError(f"{given.__name__} is a class; write {given.__name__}(...) with its parameters")
     wanted = "a mechanism is a spec such as 'mask:p=0.9', or an object such as recveil.Mask(0.9)"
     raise RecveilError(f"{wanted}; not a {type(given).__name__}")
+
+
+def completed(given: object, people: int | None = None, **parameters: Any) -> Mechanism:
+    """A mechanism given as itself or by its spec, with parameters beside it; where delta is missing and the number of
+    people is declared, one tenth of one over it.
+    """
+    if not isinstance(given, str):
+        made = as_mechanism(given)
+        return replace(made, **parameters) if parameters else made
+    name, parts = _named(given)
+    parts += [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in parameters.items()]
+    if people and any(f.name == "delta" and f.default is MISSING for f in fields(known_mechanisms()[name])):
+        parts += [] if any(part.startswith("delta=") for part in parts) else [f"delta={default_delta(people):g}"]
+    return parse(name + (":" + ",".join(parts) if parts else ""))
+
+
+def default_delta(people: int) -> float:
+    """One tenth of one over the number of people, to one digit, rounded down."""
+    digits = floor(log10(0.1 / people))
+    return float(f"{floor(0.1 / people / 10.0**digits * (1 + 1e-12))}e{digits}")
+
+
+def parameters_of(given: object) -> frozenset[str]:
+    """The names of the parameters of a mechanism."""
+    made = known_mechanisms()[_named(given)[0]] if isinstance(given, str) else type(given)
+    return frozenset(f.name for f in fields(made)) if issubclass(made, Mechanism) else frozenset()
 
 
 def first_spec(mechanism: type[Mechanism]) -> str:

@@ -44,6 +44,16 @@ class Bundle:
     def guarantee(self) -> Guarantee:
         return from_record(self.manifest["guarantee"])
 
+    def frame(self) -> pl.DataFrame:
+        """The released rows."""
+        return self.data.frame()
+
+    def to_pandas(self) -> Any:
+        return self.frame().to_pandas()
+
+    def __repr__(self) -> str:
+        return f"Bundle({self.data!r} by {self.manifest['spec']})\n{self.guarantee.sentence}"
+
 
 class BrokenBundleError(RecveilError):
     """A bundle whose parts do not belong together."""

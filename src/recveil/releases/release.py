@@ -74,6 +74,10 @@ class Release:
 
         return save(self, directory, format=format, force=force)  # type: ignore[arg-type]
 
+    def __repr__(self) -> str:
+        seeded = "; made with a seed: an experiment" if self.seeded else ""
+        return f"Release({self.data!r} by {self.mechanism})\n{self.guarantee.sentence}{seeded}"
+
     def _repr_html_(self) -> str:
         return f"{self.guarantee._repr_html_()}{self.frame()._repr_html_()}"
 

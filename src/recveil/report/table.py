@@ -154,6 +154,12 @@ class Report:
         else:
             raise RecveilError(f"{path}: a report is saved as .html or .json")
 
+    def __repr__(self) -> str:
+        from recveil.report.verdict import headline
+
+        names = ", ".join(self.name(entry) for entry in self.entries[:8])
+        return f"Report of {names}\n{headline(self)}\n.frontier() is a table, .save('report.html') the page"
+
     def _repr_html_(self) -> str:
         words = "".join(f"<li>{escape(line)}</li>" for line in self.record()["verdict"])
         return f"<ul>{words}</ul>{self.frontier()._repr_html_()}"

@@ -16,7 +16,7 @@ import polars as pl
 from recveil.errors import RecveilError, unknown
 from recveil.formats.checking import IDS, Broken, Note
 from recveil.formats.duplicates import KEEP, Keep
-from recveil.formats.roles import Names, assign, parse_columns, parse_types
+from recveil.formats.roles import TOLD, Names, assign, parse_columns, parse_types
 from recveil.formats.schema import Schema, check_alone
 from recveil.ids import as_type, listed, plain, ranked
 from recveil.releases.bundle import check_stated, data_files, placed
@@ -54,11 +54,14 @@ def read_table(
     check_alone(schema, columns, types)
     mapping: Mapping[str, Names] | None = parse_columns(columns) if columns else schema.columns if schema else None
     declared = parse_types(types) if types else schema.types if schema else {}
+    if schema is not None and any(schema.values):
+        raise RecveilError(f"{data}: [values] of a schema are not read on Spark; release it locally")
     raw, text = load(spark, data, WantedColumns(mapping, schema, broken))
     roles = assign(raw.columns, mapping, data, closed=schema is not None)
     if len(roles.columns.get("time", [0])) > 1:
         raise RecveilError(f"{data}: a date in several columns is not read on Spark; make it one column")
-    frame = raw.select(*(raw[raw.columns[where[0]]].alias(role) for role, where in roles.columns.items()))
+    read = {role: where[0] for role, where in roles.columns.items() if role not in TOLD}
+    frame = raw.select(*(raw[raw.columns[n]].alias(role) for role, n in read.items()))
     lists = dict(frame.dtypes)["item"].startswith("array")
     if schema is not None and lists != schema.lists:
         raise RecveilError(f"{data}: the column of items holds {'' if lists else 'no '}lists, unlike the schema")

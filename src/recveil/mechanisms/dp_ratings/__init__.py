@@ -62,7 +62,7 @@ class DpRatings(Synthesis):
     keeps = ("skill",)
     strength = ("epsilon", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     takes_many = True
-    most_of_one = MOST_OF_ONE
+    most_of_one, fewest_items = MOST_OF_ONE, FEWEST_ITEMS
     rounds = 3
     drawing = ("k",)
 
@@ -123,6 +123,13 @@ class DpRatings(Synthesis):
         """The noise of each table."""
         return {name: gaussian(v) for name, v in self.variances(public).items()}
 
+    def people_of_an_item(self, public: PublicInfo, items_each: float) -> float | None:
+        return float(self._above(public) / UNIT * items_each**0.5)
+
+    def _above(self, public: PublicInfo) -> int:
+        """What the noisy count of an item must exceed to be selected."""
+        return threshold(self.laws(public)["have"], self.selection_delta(public), UNIT, MOST_OF_ONE)
+
     def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
         from recveil.mechanisms.dp_ratings.probe import probe
 
@@ -171,8 +178,9 @@ class DpRatings(Synthesis):
         laws = self.laws(public)
         found: dict[str, Any] = {}
         if not published and self.selects(public):
-            above = threshold(laws["have"], self.selection_delta(public), UNIT, MOST_OF_ONE)
-            chosen = select("items", counts["have"], laws["have"], above, MOST_PAIRED, source.derive("have"))
+            chosen = select(
+                "items", counts["have"], laws["have"], self._above(public), MOST_PAIRED, source.derive("have")
+            )
             counts = Sums(like=counts["like"][chosen.codes])
             found["have"] = chosen
         for name, table in counts.items():

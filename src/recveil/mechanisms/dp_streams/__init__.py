@@ -65,6 +65,7 @@ class DpStreams(Synthesis):
     reads_features = True
     takes_many = True
     most_of_one = MOST_OF_ONE
+    fewest_items = FEWEST_ITEMS
 
     epsilon: float = parameter(about="the privacy budget: 1 is strong, 4 moderate", rule=Within(0, 100, open_low=True))
     delta: float = parameter(
@@ -121,6 +122,16 @@ class DpStreams(Synthesis):
         found = [gaussian(v) for v in self.variances(public)]
         names = ["items", "pairs", *["transitions"] * (self.order == "transitions"), *["sessions"] * public.sessions]
         return dict(zip(names, found, strict=True)) | {"lengths": found[1]}
+
+    def people_of_an_item(self, public: PublicInfo, items_each: float) -> float | None:
+        return float(
+            self._above(public) / UNIT * items_each**0.5
+        )  # a person with t items counts with 1 / sqrt(t) for each
+
+    def _above(self, public: PublicInfo) -> int:
+        """What the noisy count of an item must exceed to be selected."""
+        find = threshold_of_sums if public.sessions else threshold
+        return find(gaussian(self.variances(public)[0]), self.selection_delta(public), UNIT, MOST_OF_ONE)
 
     def probe(self, data: Interactions, inside: NDArray[np.bool_], rng: np.random.Generator) -> Probe:
         from recveil.mechanisms.dp_streams.probe import probe
@@ -186,9 +197,7 @@ class DpStreams(Synthesis):
         if not published:
             law = gaussian(variances[0])
             if self.selects(public):
-                find = threshold_of_sums if public.sessions else threshold
-                above = find(law, self.selection_delta(public), UNIT, MOST_OF_ONE)
-                return {"items": select("items", counts, law, above, self.most_items(public), source)}
+                return {"items": select("items", counts, law, self._above(public), self.most_items(public), source)}
             return {"items": counts + draw(law, len(counts), source)}
         if isinstance(counts, Listed):
             lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
