@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recveil.api.court import Judge, judge
     from recveil.api.deciding import decide, standing, withdraw
-    from recveil.api.fitting import Fitted, fit, inspect
+    from recveil.api.fitting import FittedMechanism, fit, inspect
     from recveil.api.functions import assess, attack, compare, measure, read, release
     from recveil.api.judging import audit, choose, recommend, tune
     from recveil.api.ratings import predict
@@ -49,7 +49,7 @@ _ROOMS = {
     "errors": ("RecveilError",),
     "api.court": ("Judge", "judge"),
     "api.deciding": ("decide", "standing", "withdraw"),
-    "api.fitting": ("Fitted", "fit", "inspect"),
+    "api.fitting": ("FittedMechanism", "fit", "inspect"),
     "api.functions": ("assess", "attack", "compare", "measure", "read", "release"),
     "api.judging": ("audit", "choose", "recommend", "tune"),
     "api.ratings": ("predict",),
@@ -69,7 +69,7 @@ __all__ = [
     "Assessment",
     "Bundle",
     "Findings",
-    "Fitted",
+    "FittedMechanism",
     "Guarantee",
     "Interactions",
     "Judge",

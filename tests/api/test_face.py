@@ -72,6 +72,7 @@ def calls(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "concat": lambda r: r.concat([data, data]),
         "decide": lambda r: r.decide(folder / "kept", "team"),
         "deduplicate": lambda r: r.deduplicate(data),
+        "fit": lambda r: r.fit(data, "dp-ratings", epsilon=100, delta=0.001, scale="1..5", seed=1),
         "from_csr": lambda r: r.from_csr(data.matrix()),
         "from_frame": lambda r: r.from_frame(data.frame()),
         "inspect": lambda r: r.inspect(data),
@@ -112,6 +113,31 @@ def test_every_public_function_works_twice_from_either_import(name: str, place: 
     assert callable(bound[name])
     call(type("Bound", (), {name: staticmethod(bound[name])}))
     assert getattr(recveil, name) is bound[name]
+
+
+def test_what_a_user_of_pandas_tries_first(tmp_path: Path) -> None:
+    """read, release with keywords, fit and sample, compare, to_pandas; and what is shown of each is short."""
+    pytest.importorskip("pandas")
+    frame = recveil.read("sample:films?users=300,items=80").frame().to_pandas()
+    data = recveil.read(frame)
+    made = recveil.release(frame, "dp-streams", epsilon=50, delta=1e-4, seed=1)
+    declared = recveil.release(frame, "dp-streams", epsilon=50, people=300, seed=1)
+    assert declared.mechanism.delta == 3e-4  # type: ignore[attr-defined]
+    fitted = recveil.fit(frame, "dp-streams", epsilon=50, delta=1e-4, seed=1)
+    drawn = fitted.sample(40, seed=2)
+    assert drawn.data.n_users == 40 and list(drawn.to_pandas().columns) == ["user", "item", "time"]
+    made.save(tmp_path / "out")
+    bundle = recveil.load(tmp_path / "out")
+    assert len(bundle.to_pandas()) == len(made.to_pandas())
+    report = recveil.compare(frame, ["pseudonymise", "mask"], only=["linkage"])
+    found = recveil.measure(frame, made, only=["popularity"])
+    for shown in (data, made, made.published, fitted, bundle, report, found, recveil.assess(frame, known=(2,))):
+        assert len(repr(shown)) < 3000 and repr(shown).count("\n") < 20, type(shown)
+    assert recveil.inspect(frame)["users"] == 300
+    with pytest.raises(recveil.RecveilError, match="delta"):
+        recveil.release(frame, "dp-streams", epsilon=4)
+    for name in dir(recveil):
+        getattr(recveil, name)
 
 
 def test_no_submodule_has_the_name_of_a_public_function() -> None:

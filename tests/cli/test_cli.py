@@ -190,9 +190,10 @@ def test_the_demo_protects_attacks_compares_and_reports(
     monkeypatch.setattr("recveil.cli.demo.SAMPLE", "films?users=150")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = recveil("demo", "-o", "demo", json_answer=True)
-    assert {b["manifest"]["mechanism"] for b in found["bundles"]} >= {"pseudonymise", "random-ratings"}
-    assert {"pseudonymise", "random-ratings"} <= {m["spec"] for m in found["mechanisms"]}
-    assert recveil("verify", tmp_path / "demo" / "bundles" / "pseudonymise").returncode == 0
+    assert "pseudonymise" in {m["spec"] for m in found["mechanisms"]}
+    assert recveil("verify", found["bundle"]).returncode == 0 and Path(found["decision"]).is_file()
+    done = recveil("demo", "-o", "demo")
+    assert len((done.stdout + done.stderr).strip().splitlines()) <= 40
     assert "<h1>" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
 
 

@@ -117,7 +117,7 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "a list in a list": ("a.jsonl", '{"user":1,"item":[[2]]}\n', ": item holds List; ids are integers or text"),
     "deep lists": ("a.jsonl", '{"user":1,"item":' + "[" * 99 + "]" * 99 + "}", ": "),
     "deeper lists": ("a.jsonl", '{"user":1,"item":' + "[" * 9999 + "]" * 9999 + "}", ", line 1: not a JSON object"),
-    "unknown ending": ("a.q7", b"x", ": unknown format 'q7'; known: "),
+    "unknown ending": ("a.9w9", b"x", ": unknown format '9w9'; known: "),
     "near ending": ("a.parque", b"x", ": unknown format 'parque'; did you mean parquet"),
     "no ending": ("data", b"x", ": unknown format 'data'"),
     "only packed": ("a.gz", PACKED, ": unknown format 'a'"),

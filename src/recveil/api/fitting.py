@@ -17,7 +17,7 @@ from recveil.releases.release import Published, Release, draw
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedMechanism:
     """Noisy statistics of a log, out of which people may be drawn as often as one likes: nothing more is spent."""
 
     mechanism: Mechanism
@@ -35,22 +35,22 @@ class Fitted:
         return draw(published, seed=seed)
 
     def __repr__(self) -> str:
-        return f"Fitted({self.mechanism})\n{self.guarantee.sentence}\n.sample() draws people from it"
+        return f"FittedMechanism({self.mechanism})\n{self.guarantee.sentence}\n.sample() draws people from it"
 
 
-def fit(data: Any, mechanism: str | Mechanism, **more: Any) -> Fitted:
+def fit(data: Any, mechanism: str | Mechanism, **more: Any) -> FittedMechanism:
     """Spend the budget once: the noisy statistics of data, out of which `.sample()` draws.
 
     data, mechanism: as for `release`, and so are all other arguments.
 
-    >>> fitted = recveil.fit("sample:films?users=900", "dp-streams", epsilon=8, delta=1e-5, seed=1)
+    >>> fitted = recveil.fit("sample:films?users=300,items=80", "dp-streams", epsilon=50, delta=1e-4, seed=1)
     >>> fitted.sample(200, seed=2).data.n_users
     200
     """
     made = released(data, mechanism, **more)
     if made.published is None:
         raise RecveilError(f"{made.mechanism.name} masks rows and fits no statistics; recveil.release does it")
-    return Fitted(made.mechanism, made.guarantee, made.published)
+    return FittedMechanism(made.mechanism, made.guarantee, made.published)
 
 
 def inspect(data: Any, columns: Columns = None, schema: Any = None) -> dict[str, Any]:

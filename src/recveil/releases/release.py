@@ -34,8 +34,8 @@ class Published:
     """What a Synthesis published: its noisy statistics, from which anybody may draw as often as they like."""
 
     mechanism: Synthesis
-    public: PublicInfo
-    rounds: tuple[Mapping[str, NDArray[Any]], ...]
+    public: PublicInfo = field(repr=False)
+    rounds: tuple[Mapping[str, NDArray[Any]], ...] = field(repr=False)
     seeded: bool
     chosen_on_data: str = NOT_ON_RECORD
 

@@ -11,8 +11,8 @@ from recveil.report.verdict import headline, sentence, signpost
 from recveil.report.words import privacy, standing, utility, with_interval
 
 
-def text(report: Report, width: int = 100) -> list[str]:
-    """Verdict, a table of the two headline numbers, and a sentence for each mechanism."""
+def text(report: Report, width: int = 100, brief: bool = False) -> list[str]:
+    """Verdict and a table of the two headline numbers; unless brief, a sentence for each mechanism."""
     filled = partial(wrap, width=width, break_on_hyphens=False)  # dp-streams is one name
     lines = [*filled(headline(report)), *filled(signpost(report.advice)), ""]
     ordered = any(report.sequence_lift(e) for e in report.entries)
@@ -37,7 +37,10 @@ def text(report: Report, width: int = 100) -> list[str]:
         rows += [("", "most popular", "", "", "0%", *empty), ("", CONTROL, "", "", row(report), *empty)]
     widths = [max(len(line[i]) for line in rows) for i in range(len(rows[0]))]
     shown = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in rows]
-    lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:], ""]
+    lines += [shown[0], "  ".join("-" * w for w in widths), *shown[1:]]
+    if brief:
+        return lines
+    lines.append("")
     for e in report.entries:
         lines += filled(f"{report.key(e)}  {sentence(report, e)}", subsequent_indent="   ")
     if report.skipped:
