@@ -211,9 +211,7 @@ class Masking(Mechanism):
     reads_time: ClassVar[bool] = False  # whether masking looks at times; if not, those to be dropped go first
     dense: ClassVar[bool] = False  # whether what it releases grows with users times items, not with rows
     everyone: ClassVar[bool] = False  # whether people without a row are masked too; chunks then name their own people
-    answers_all: ClassVar[bool] = (
-        False  # whether rows stay whose tags a public list lacks; they come last, and nameless
-    )
+    answers_all: ClassVar[bool] = False  # whether rows stay whose tags no public list has; they come last, nameless
 
     def count(self, chunk: Interactions) -> Any:
         """Mergeable statistics of a chunk; None where no plan is needed."""

@@ -100,7 +100,7 @@ def _released(report: Report, data: Interactions, items: Catalogue, folder: Path
     how: dict[str, Any] = {"holdout": parts.holdout, "id_map": made.id_map, "measures": chosen}
     aside = owner_folder(bundle)
     keep_measurements(bundle, measure_release(data, made.data, mechanism=entry.spec, **how), aside)
-    said = {"bundle": str(bundle), "sentence": promise.sentence, "says": [], "sheet": None}
+    said: dict[str, Any] = {"bundle": str(bundle), "sentence": promise.sentence, "says": [], "sheet": None}
     try:
         return said | _decided(bundle, aside)
     except ModuleNotFoundError as missing:
@@ -109,9 +109,9 @@ def _released(report: Report, data: Interactions, items: Catalogue, folder: Path
 
 
 def _decided(bundle: Path, aside: Any) -> dict[str, Any]:
+    from recveil.governance.context import Context
     from recveil.governance.decision import decide
     from recveil.governance.recipients import read_recipient
-    from recveil.governance.context import Context
 
     made = decide(bundle, Context(read_recipient("public"), purpose="A challenge for recommenders"), None, aside)
     return {"says": made["sheet"]["verdict"]["sentences"], "sheet": str(made["files"][1])}
