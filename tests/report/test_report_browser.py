@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,6 +141,26 @@ def test_eight_mechanisms_fit_on_paper(browser: Any, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator(".hint:visible").count() > 0  # a wide table says that it can be scrolled
+    page.close()
+
+
+def test_the_first_screen_has_the_sentence_three_numbers_and_the_picture(browser: Any, file: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(file.as_uri())
+    for what, many in (("h1", 1), (".three dt", 3), ("#frontier svg:visible", 1)):
+        found = page.locator(what)
+        assert found.count() == many
+        boxes = [found.nth(n).bounding_box() for n in range(many)]
+        assert all(box["y"] + box["height"] <= 800 for box in boxes), what
+    page.close()
+
+
+def test_eight_mechanisms_take_at_most_eight_pages(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(html(invented(8)), encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+    assert 1 < pages <= 8
     page.close()
 
 

@@ -19,7 +19,8 @@ from recveil.report.verdict import closest, headline, named, rating_sentence, se
 from recveil.report.words import counted, percent, privacy, promise_sentence, standing, utility
 
 CONTENTS = (
-    ("frontier", "Privacy and use"), ("releases", "Releases"), ("curve", "Linkage"), ("ranks", "Algorithms"),
+    ("frontier", "Privacy and use"), ("said", "In words"), ("releases", "Releases"), ("curve", "Linkage"),
+    ("ranks", "Algorithms"),
     ("numbers", "All numbers"), ("guarantees", "Guarantees"), ("advice", "Advice"), ("methods", "Methods"),
     ("glossary", "Words"),
 )  # fmt: skip
@@ -29,7 +30,7 @@ def html(report: Report) -> str:
     """The whole page."""
     shown = named(report)
     drawn = {
-        "frontier": _both(report, figures.frontier, (930, 430), (222, 300), _frontier_label(report)),
+        "frontier": _both(report, figures.frontier, (930, 400), (222, 300), _frontier_label(report)),
         "curve": _both(report, figures.curve, (940, 380), (222, 280), _curve_label(report)),
         "slopes": _slopes(report),
     }
@@ -50,6 +51,7 @@ def html(report: Report) -> str:
         kicker="comparison of releases" if len(report.entries) > 1 else "attacks on a release",
         headline=headline(report),
         signpost=signpost(report.advice),
+        three=_three(report, next(iter(shown.values()), None) or closest(report)),
         named=shown,
         closest=None if shown else closest(report),
         contents=[(a, t) for a, t in CONTENTS if sections.get(a, True) and (a != "advice" or report.advice)],
@@ -97,6 +99,22 @@ def _names_whole(text: str) -> Any:
 def _ratings(report: Report, entry: Entry) -> str:
     """All that a release is worth to those who predict ratings."""
     return " ".join(filter(None, (say(report, entry) for say in (rating_sentence, skill_sentence, order_sentence))))
+
+
+def _three(report: Report, entry: Entry | None) -> list[tuple[str, str]]:
+    """The three numbers of the release that the sentence names first: found, kept, promised."""
+    if entry is None or (found := report.found(entry)) is None or (lift := report.lift(entry)) is None:
+        return []
+    name, words, g = report.name(entry), report.words, entry.guarantee
+    promised = f"epsilon {g.epsilon:g}" if g.epsilon is not None else "no promise"
+    return [
+        (percent(found.value), f"of the {words.people} an attacker finds in {name}"),
+        (percent(lift.value), "of what the data teach beyond popularity a recommender keeps"),
+        (
+            promised,
+            f"for one {g.unit}, {standing(g)}" if g.epsilon is not None and g.unit else "nothing bounds the rest",
+        ),
+    ]
 
 
 def _share(value: float) -> str:
