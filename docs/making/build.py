@@ -32,6 +32,8 @@ FILLED = {
     "tutorials/officer.md": epsilon.PLACES,
     "index.md": open_benchmark.FRONT,
     "explanation/rivals.md": open_benchmark.RIVALS,
+    "explanation/dp_streams.md": open_benchmark.MECHANISMS,
+    "explanation/dp_ratings.md": open_benchmark.MECHANISMS,
 }
 BESIDE = {"deploy/README.md": "howto/deploy.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 

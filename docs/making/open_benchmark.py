@@ -254,5 +254,21 @@ def _table_of(name: str) -> str:
     return "\n".join([_what(one), "", full_table(one), "", *reasons(one)])
 
 
+def of_method(*methods: str) -> str:
+    """One mechanism on every data set, beside the controls."""
+    rows = []
+    for one in results():
+        figure = f"best {one.hits}"
+        asked = [(m, None) for m in CONTROLS] + [(m, e) for m in methods for e in one.grid["epsilons"]]
+        if any(one.values(m, e, figure) for m, e in asked[len(CONTROLS) :]):
+            cells = (told(one.values(m, e, figure), note="") for m, e in asked)
+            splits = len(one.values("real", None, figure))
+            rows.append([f"[{cell(one.content['title'])}](../open/{one.name}.md), {one.hits}", splits, *cells])
+    epsilons = results()[0].grid["epsilons"] if rows else ()
+    named = [name_of(m, e) for m in methods for e in epsilons]
+    return table(["data set", "splits", *(NAMES[m] for m in CONTROLS), *named], rows)
+
+
 FRONT = {"picture": _front}
+MECHANISMS = {name: partial(of_method, name, f"{name}_items") for name in ("dp_streams", "dp_ratings")}
 RIVALS = {name: partial(_table_of, name) for name in ("yahoo-music-mbrw", "diginetica")}
