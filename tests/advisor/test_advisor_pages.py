@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -16,11 +17,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from advisor_server import Server
+from advisor_server import COUNTS, Server
 from browser import CONTRAST
 from visits import Visit
 
-from recveil.clicks.game import STRATEGIES
+from recveil.clicks.game import STRATEGIES, step
 from recveil.clicks.profiles import Clicks, commonality, disclosure, profiles
 from recveil.data import from_ids
 
@@ -76,6 +77,81 @@ def test_strategies_are_the_same_and_nonsense_is_refused(visit: Visit) -> None:
       return wrong.filter(refuses).length;
     }""")
     assert refused == 6
+
+
+def test_everybodys_clicks_are_those_of_the_game(visit: Visit) -> None:
+    """The page plays the game of recveil.clicks on the public counts: the same items stand in the end."""
+    rng, people = np.random.default_rng(3), 60
+    items = [(int(a), int(b)) for a, b in rng.integers(0, 30, (40, 2)) if a + b]
+    told = visit.page.evaluate(
+        """async ([items, people]) => {
+          const { alone, everybody, played } = await import("/static/game.js");
+          const names = ["basic", "careful", "smart"];
+          return [names.map(name => items.map(([a, b]) => played(a, b, people, name))), alone(items, people),
+                  names.map(name => everybody(items, people, name))];
+        }""",
+        [items, people],
+    )
+
+    def stands(likes: int, dislikes: int, name: str) -> tuple[int, int]:
+        state, given, count = (0, 0), 0, likes + dislikes
+        for k in range(1, count + 1):
+            sign = 1 if (2 * k * likes + count) // (2 * count) > given else -1
+            given += sign > 0
+            state = step(*state, people, sign, STRATEGIES[name])
+        return state
+
+    for found, name in zip(told[0], ("basic", "careful", "smart"), strict=True):
+        assert [tuple(state) for state in found] == [stands(*item, name) for item in items]
+    assert told[0][0] == [list(item) for item in items]
+    assert told[1] == {"states": 2 * len(items), "better": 0}  # smart clicking is an equilibrium
+    assert told[2][0]["clicks"] == pytest.approx(sum(map(sum, items)) / people)
+
+
+def test_all_preclicks_in_one_picture(visit: Visit) -> None:
+    page = visit.page
+    page.locator("#all summary").click()
+    shown = sum(a + b >= 5 for a, b in COUNTS.values())
+    assert page.locator("#all circle.all").count() == 2 * shown
+    assert "1 Safe" in page.locator("#all figcaption").first.inner_text()
+    assert "Smart clicking is an equilibrium" in page.locator("#all-shown").inner_text()
+    assert page.locator("#all-shown tbody tr").count() == 3
+
+
+def test_a_choice_for_a_zone_goes_before_the_strategy(visit: Visit) -> None:
+    page = visit.page
+    page.get_by_text("Choose for each zone").click()
+    page.locator("#choices select[name=trade_off]").select_option("cancel")
+    page.locator("#choices select[name=safe]").select_option("confirm")
+    assert "Your choice for this zone: cancel." in visit.preclick("Niche", "like").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("#auto").check()
+    row = page.locator("#results li").filter(has=page.get_by_role("heading", name="Niche", exact=True)).first
+    visit.open()
+    assert page.locator("#choices select[name=trade_off]").input_value() == "cancel"  # this browser remembers
+    page.locator("#query").fill("Niche")
+    row.get_by_role("button", name="Like Niche", exact=True).click()
+    row.get_by_text("Not clicked").wait_for()
+    page.get_by_text("Choose for each zone").click()
+    page.locator("#choices select[name=trade_off]").select_option("ask")
+    row.get_by_role("button", name="Like Niche", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+
+
+def test_how_often_advice_errs_is_said(visit: Visit) -> None:
+    found = visit.page.evaluate("""async () => {
+      const { errs } = await import("/static/advice.js");
+      const blur = { deviation: 7, crowd: 25 };
+      return [errs(60, 20, 1000, blur), errs(25, 20, 1000, blur), errs(60, 20, 1000, { deviation: 0, crowd: 0 })];
+    }""")
+
+    def tail(x: float) -> float:
+        return 0.5 * math.erfc(x / math.sqrt(2))
+
+    far = math.hypot(25, math.sqrt(5) * 7)
+    for (a, b), told in zip(((60, 20), (25, 20)), found[:2], strict=True):
+        assert told == pytest.approx(tail((a + 1 - b) / (math.sqrt(2) * 7)) + tail((999 - 2 * a - b) / far), abs=1e-6)
+    assert found[2] == 0
 
 
 def test_words(visit: Visit) -> None:

@@ -1,5 +1,6 @@
 /** The app: a catalogue, recommendations, her clicks. It knows what she confirmed; pre-clicks stay with the advisor. */
 
+import { showAll } from "./all.js";
 import "./click-advisor.js";
 import { make } from "./dom.js";
 import { list } from "./list.js";
@@ -11,12 +12,13 @@ import * as server from "./server.js";
 import { say } from "./words.js";
 
 const AUTO = "recveil-auto"; // in this browser's storage: follow the strategy without asking
+const CHOICES = "recveil-choices"; // there too: what to do in some zones
 const [FEW, PAGE, PAUSE, STAY] = [6, 12, 120, 10_000];
 const NO_MODEL = { recommend: "model", items: [], place: new Map(), starts: [0], alike: [], weight: [] };
 const find = (id) => document.getElementById(id);
 
 const table = publicTable(new URL("/api/v1", location.href).href);
-const state = { titles: new Map(), clicks: [], strategy: "", auto: false, shown: PAGE, recommended: [], table, model: NO_MODEL };
+const state = { titles: new Map(), clicks: [], strategy: "", choices: "", auto: false, shown: PAGE, recommended: [], table, model: NO_MODEL };
 
 // --- what is seen -----------------------------------------------------------------------------------------------
 
@@ -41,7 +43,11 @@ function show() {
   showPromise(find("promise"), table, state.model);
   for (const choice of find("strategy").querySelectorAll("input")) choice.checked = choice.value === state.strategy;
   find("auto").checked = state.auto;
-  find("auto").disabled = !state.strategy;
+  find("auto").disabled = !state.strategy && !state.choices;
+  for (const choice of find("choices").querySelectorAll("select")) {
+    choice.value = state.choices.match(new RegExp(`\\b${choice.name}:(\\w+)`))?.[1] ?? "";
+  }
+  if (find("all").open) showAll(find("all-shown"), table);
   showPerson(state);
 }
 
@@ -158,6 +164,14 @@ find("strategy").addEventListener("change", ({ target }) =>
     tell(say(`strategy.now.${state.strategy || "none"}`));
   }),
 );
+find("choices").addEventListener("change", () => {
+  const chosen = [...find("choices").querySelectorAll("select")].filter(({ value }) => value);
+  state.choices = chosen.map(({ name, value }) => `${name}:${value}`).join(" ");
+  if (state.choices) localStorage.setItem(CHOICES, state.choices);
+  else localStorage.removeItem(CHOICES);
+  show();
+});
+find("all").addEventListener("toggle", () => find("all").open && showAll(find("all-shown"), table));
 find("auto").addEventListener("change", ({ target }) => {
   state.auto = target.checked;
   if (state.auto) localStorage.setItem(AUTO, "yes");
@@ -176,8 +190,8 @@ find("erasing").addEventListener("close", ({ target }) => {
   target.returnValue = "";
   attempt(async () => {
     await server.erase();
-    localStorage.removeItem(AUTO);
-    Object.assign(state, { auto: false, recommended: [] });
+    for (const name of [AUTO, CHOICES]) localStorage.removeItem(name);
+    Object.assign(state, { auto: false, choices: "", recommended: [] });
     await refresh();
     tell(say("erased"));
     find("you").focus();
@@ -187,6 +201,7 @@ find("erasing").addEventListener("close", ({ target }) => {
 // --- the start --------------------------------------------------------------------------------------------------
 
 state.auto = localStorage.getItem(AUTO) !== null;
+state.choices = localStorage.getItem(CHOICES) ?? "";
 attempt(async () => {
   const models = publicModel(table.api).catch(() => NO_MODEL);
   const [titles, model] = await Promise.all([server.catalogue(), models, table.ready]);

@@ -4,7 +4,7 @@
  * A pre-click opens the advice; she confirms, changes or cancels. Attributes: `api` (where the public profiles are;
  * this file's own server by default), `item`, `item-title`, `strategy` (basic, careful, smart), `auto` (follow it
  * without asking, except to change a click), `base` of disclosure (2, e, 10), `value` (like, dislike: what she clicked
- * already), and `confirm`: an address of the page's own server, where she is logged in. What she confirms is sent there
+ * already), `choices` (an action for some zones before the strategy's, "deleterious:ask safe:confirm"), and `confirm`: an address of the page's own server, where she is logged in. What she confirms is sent there
  * (PUT CONFIRM/ITEM {"sign"}; DELETE takes it back) and `value` follows; without it the page saves and sets `value`.
  *
  * Events, which bubble: `advised-click` {item, sign} once confirmed (and, with `confirm`, saved); `advised-cancel`
@@ -12,12 +12,12 @@
  * the change. A script cannot press Confirm: only what a person does counts.
  */
 
-import { STRATEGIES, effect, inDoubt } from "./advice.js";
+import { STRATEGIES, effect, errs, inDoubt } from "./advice.js";
 import { style } from "./click-advisor-style.js";
 import { face, make } from "./dom.js";
 import { zonePicture } from "./picture.js";
 import { publicTable } from "./profiles.js";
-import { VERBS, ZONE_NAMES, company, lines, opposite, say, unknown, verdict } from "./words.js";
+import { VERBS, ZONE_NAMES, company, errorsOf, lines, opposite, say, unknown, verdict } from "./words.js";
 
 const HOME = new URL("../api/v1", import.meta.url).href;
 
@@ -64,13 +64,21 @@ export class ClickAdvisor extends HTMLElement {
     const [a, b] = sign > 0 ? profile : [...profile].reverse();
     const n = Math.max(this.table.people, a + b + 1);
     const doubt = inDoubt(a, b, this.table.people, this.table.blur);
-    return { a, b, n, sign, doubt, about: this.table.blur.deviation > 0, ...effect(...profile, n, sign, this.base) };
+    const wrong = errs(a, b, this.table.people, this.table.blur);
+    return { a, b, n, sign, doubt, wrong, about: this.table.blur.deviation > 0, ...effect(...profile, n, sign, this.base) };
+  }
+
+  /** What is to be done in a zone: as she chose for it, else as her strategy has it; null where she is to be asked. */
+  action(zone) {
+    const own = new Map((this.getAttribute("choices") ?? "").split(/\s+/).map((choice) => choice.split(":")));
+    const action = own.get(zone) ?? STRATEGIES[this.getAttribute("strategy")]?.[zone];
+    return ["confirm", "change", "cancel"].includes(action) ? action : null;
   }
 
   /** A pre-click: nothing leaves the device. */
   preclick(sign) {
     const advice = this.advice(sign);
-    const action = advice && !advice.doubt && STRATEGIES[this.getAttribute("strategy")]?.[advice.zone];
+    const action = advice && !advice.doubt && this.action(advice.zone);
     if (this.hasAttribute("auto") && action === "confirm") return this.#confirmed("advised-click", sign);
     if (this.hasAttribute("auto") && action === "cancel") {
       this.#choice(
@@ -173,7 +181,8 @@ export class ClickAdvisor extends HTMLElement {
       : advice.doubt ? say("zone.near", { zone: ZONE_NAMES[zone] }) : ZONE_NAMES[zone];
     const told = advice ? verdict(advice.signs) : this.#silence();
     at.verdict.textContent = advice?.doubt ? say("doubt", { verdict: told }) : told;
-    at.company.textContent = advice ? company(advice.a, advice.b, sign, advice.about) : "";
+    const errors = advice?.about && !advice.doubt ? ` ${errorsOf(advice.wrong)}` : "";
+    at.company.textContent = advice ? company(advice.a, advice.b, sign, advice.about) + errors : "";
     const effects = advice ? lines(advice.a, advice.b, advice.n, advice, this.base) : [];
     at.effects.replaceChildren(...effects.map(effectRow));
     const changed = sign !== this.#meant;
@@ -196,11 +205,12 @@ export class ClickAdvisor extends HTMLElement {
   /** The buttons; the one that her strategy advises stands out. */
   #offer(advice, changed) {
     const [at, strategy] = [this.#dialog, this.getAttribute("strategy")];
-    const action = changed ? null : advice && STRATEGIES[strategy]?.[advice.zone];
+    const action = changed ? null : advice && this.action(advice.zone);
     at.confirm.replaceChildren(face(this.#sign), say(`${VERBS[this.#sign]}.confirm`));
     at.change.replaceChildren(face(-this.#sign), say(`${VERBS[-this.#sign]}.change`));
     for (const name of ["confirm", "change", "cancel"]) at[name].classList.toggle("advised", name === action);
-    at.why.textContent = action ? say(`strategy.${strategy}.${action}`) : "";
+    const usual = action === STRATEGIES[strategy]?.[advice?.zone];
+    at.why.textContent = action ? say(usual ? `strategy.${strategy}.${action}` : `choice.${action}`) : "";
   }
 
   #decide(sign) {

@@ -61,6 +61,7 @@ function fill(row, item, state, profiles) {
   const wanted = {
     value: state.clicks.find((click) => click.item === item)?.sign,
     strategy: state.strategy || null,
+    choices: state.choices || null,
     auto: state.auto ? "" : null,
   };
   for (const [name, value] of Object.entries(wanted)) {

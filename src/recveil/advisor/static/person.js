@@ -1,6 +1,6 @@
 /** What the app shows of her: numbers, their timeline, her clicks. Disclosure always stands beside their number. */
 
-import { effect, timeline, without } from "./advice.js";
+import { effect, inDoubt, timeline, without } from "./advice.js";
 import { chart, short } from "./chart.js";
 import { face, make } from "./dom.js";
 import { hasAccount } from "./server.js";
@@ -30,7 +30,7 @@ export function showPerson({ clicks, titles, table }) {
   find("no-account").hidden = hasAccount();
   find("mine").hidden = !hasAccount();
   const held = document.activeElement.dataset.undo; // the button that has the focus is made anew
-  find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people)).reverse());
+  find("clicks").replaceChildren(...clicks.map((click, k) => row(click, mine[k], titles, profiles, people, table.blur)).reverse());
   if (held) [...find("clicks").querySelectorAll("button")].find(({ dataset }) => dataset.undo === held)?.focus();
 }
 
@@ -46,15 +46,18 @@ function step({ clicks, commonality, disclosure }) {
 
 const unseen = (text) => make("span", { class: "unseen" }, text);
 
-function row({ item, sign }, click, titles, profiles, people) {
+function row({ item, sign }, click, titles, profiles, people, blur) {
   const title = titles.get(item) ?? item;
   const profile = profiles.get(item);
-  const zone = profile ? effect(...without(profile, click.sign), people, click.sign).zone : "unknown"; // as if now
+  const before = profile && without(profile, click.sign);
+  const zone = before ? effect(...before, people, click.sign).zone : "unknown"; // as if now
+  const near = before && inDoubt(...(click.sign > 0 ? before : [...before].reverse()), people, blur);
+  const name = near ? say("zone.near", { zone: ZONE_NAMES[zone] }) : ZONE_NAMES[zone];
   return make(
     "li",
     {},
     face(click.sign),
-    make("span", { class: "what" }, unseen(say(`${sign}.you`)), title, make("small", { class: zone }, ZONE_NAMES[zone])),
+    make("span", { class: "what" }, unseen(say(`${sign}.you`)), title, make("small", { class: zone }, name)),
     make("button", { type: "button", class: "quiet", "data-undo": item }, say("undo"), unseen(` ${title}`)),
   );
 }

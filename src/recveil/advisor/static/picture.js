@@ -35,6 +35,24 @@ const NAMES = [
 ];
 const TICKS = [[0.05, "5%"], [0.25, "25%"], [0.5, "50%"], [1, "100%"]];
 
+const whereabouts = ({ a, b, n }) => place((a - b + 0.5) / (a + b + 0.5), (a + b + 0.5) / n);
+
+/** Many pre-clicks at once, [{a, b, n, zone, doubt}]: a dot each; those near a border are hollow. */
+export function allPicture(preclicks, label) {
+  const dots = preclicks.map((one) => {
+    const [x, y] = whereabouts(one);
+    return make("circle", { class: `all ${one.zone}${one.doubt ? " near" : ""}`, cx: x.toFixed(1), cy: y.toFixed(1), r: 2.6 });
+  });
+  return make(
+    "svg",
+    { class: "zones", viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${HEIGHT}`, role: "img", "aria-label": label },
+    ...REGIONS.map(([zone, d]) => make("path", { class: `region ${zone}`, d })),
+    ...dots,
+    make("text", { class: "axis", x: MIDDLE + 12, y: HEIGHT - 5 }, say("picture.agree")),
+    make("text", { class: "axis", x: MIDDLE - 12, y: HEIGHT - 5, "text-anchor": "end" }, say("picture.disagree")),
+  );
+}
+
 /** The picture, and `show(state)` to move its mark; state: {a, b, n, sign, zone}, or null where the zone is unknown. */
 export function zonePicture() {
   const regions = REGIONS.map(([zone, d]) => make("path", { class: `region ${zone}`, d }));

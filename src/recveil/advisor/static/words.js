@@ -68,3 +68,7 @@ export function opposite(found, sign, base) {
 }
 
 export const unknown = (least) => say("unknown", { least });
+
+/** How often advice like this is wrong: "about 2 in 100". */
+export const errorsOf = (chance) =>
+  chance < 0.001 ? say("errs.few") : say("errs", { share: number(100 * chance, chance < 0.01 ? 1 : 0) });
