@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from desks import RunningDesk
+from desks import RunningDesk, decides
 
 from recveil.governance.verification import verify_bundle
 
@@ -90,10 +90,10 @@ def go(to: Driver, way: Way, folder: Path) -> None:
     """From nothing to a published bundle."""
     way.begin(to, folder)
     to.wait("#found .big", PATIENCE)
-    walk(to, way.wishes)
+    walk(to, way.wishes, folder / "desk")
 
 
-def walk(to: Driver, wishes: Wishes) -> None:
+def walk(to: Driver, wishes: Wishes, folder: Path) -> None:
     """From data that were recognised to the page of what goes out."""
     onward(to)
     to.click(f"input[name='protect.unit'][value='{wishes.unit}']")
@@ -113,7 +113,7 @@ def walk(to: Driver, wishes: Wishes) -> None:
     to.click("#make")
     to.wait(".finding", PATIENCE)
     onward(to)
-    decide(to)
+    decide(to, folder)
     onward(to)
     to.click("#publish")
     to.wait(".outcome.for", PATIENCE)
@@ -146,18 +146,17 @@ def candidates(to: Driver, wishes: Wishes) -> None:
     to.wait(".card-of.chosen")
 
 
-def decide(to: Driver) -> None:
+def decide(to: Driver, folder: Path) -> None:
+    """The sheet is read here; the officer signs at her own door."""
     to.wait("iframe.sheet", PATIENCE)
-    to.click("#approve")
-    to.click("#sure")  # without a name: refused, at its field
-    to.wait("#field-officer-name[aria-invalid]")
-    to.fill("#field-officer-name", "Jörg <b>Müller</b>")
-    to.fill("#field-officer-role", "Datenschutz")
-    to.fill("#field-officer-reason", "under a contract")
-    to.fill("#field-officer-conditions", "no joining with other data\nto be deleted on request")
-    to.fill("#field-officer-until", "2999-06-30")
-    to.click("#approve")
-    to.click("#sure")
+    to.wait("#dossier")
+    decides(
+        folder,
+        name="Jörg <b>Müller</b>",
+        role="Datenschutz",
+        conditions=["no joining with other data", "to be deleted on request"],
+        until="2999-06-30",
+    )
     to.wait(".banner.approved", PATIENCE)
     assert "<b>" in to.text(".banner.approved")
 

@@ -13,6 +13,9 @@ from typing import IO, Any
 
 import httpx2 as httpx
 
+from recveil.desk.project.officer import OfficersCase
+from recveil.releases.keys import new_key
+
 PATIENCE = 240.0  # seconds: machines are shared
 
 
@@ -91,3 +94,21 @@ class RunningDesk:
 
 def states(found: dict[str, Any], kind: str = "candidate") -> list[str]:
     return [w["state"] for w in found["work"] if w["kind"] == kind]
+
+
+def officers_key(folder: Path) -> Path:
+    """A key of her own, which does not lie in the owner's folder."""
+    key = folder.parent / f"{folder.name}-hers" / "officer.key"
+    if not key.exists():
+        new_key(key)
+    return key
+
+
+JANE = {"name": "Jane Roe", "role": "data protection officer", "reason": "a contract binds them"}
+
+
+def decides(folder: Path, decision: str = "approved", **more: Any) -> dict[str, Any]:
+    """What the officer's door does with a decision on the sheet that she reads there; the case afterwards."""
+    case = OfficersCase(folder, str(officers_key(folder)))
+    case.sign({**JANE, "decision": decision, "sheet": case.state()["digest"], **more}, lambda: None)
+    return case.state()

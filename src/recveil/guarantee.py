@@ -142,7 +142,7 @@ def proved(
     """The promise that a release hardly tells whether `whom`, one unit, was in the data; `given` is public."""
     known = f", given that {given} {'are' if ' and ' in given else 'is'} public" if given else ""
     return Guarantee(
-        f"Whoever sees the release learns almost the same whether or not {whom} was in the data "
+        f"{learns(epsilon)} whether or not {whom} was in the data "
         f"({strength(epsilon, delta)}){known}.{LESS.get(unit, '')}",
         status="proved",
         epsilon=epsilon,
@@ -154,6 +154,15 @@ def proved(
         rho=rho,
         rho_fails=rho_fails,
     )
+
+
+def learns(epsilon: float) -> str:
+    """How a promise begins: its words are as strong as it is, by what one may believe who held it for even before."""
+    if epsilon <= math.log(3):  # up to 75%
+        return "Whoever sees the release learns almost the same"
+    if epsilon < math.log(19):  # up to 95%
+        return "Whoever sees the release learns something, within a bound, about"
+    return "Whoever sees the release could, in the worst case, become nearly certain"
 
 
 def strength(epsilon: float, delta: float | None = None) -> str:

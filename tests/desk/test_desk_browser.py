@@ -82,7 +82,7 @@ def test_the_same_way_by_keyboard_alone_at_400_percent(browser: Any, tmp_path: P
         owner.wait("#found .big", PATIENCE)
         said = owner.text("#found .big")
         assert "Sterne.csv" in said and "<b>" in said and "150 Menschen" in said
-        walk(owner, WAYS["odd"].wishes)
+        walk(owner, WAYS["odd"].wishes, tmp_path / "desk")
         check_published(desk)
         owner.close()
 

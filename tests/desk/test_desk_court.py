@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 from chromium import Chromium
-from desks import RunningDesk
+from desks import RunningDesk, decides
 
 from recveil.court.folder import open_court
 from recveil.desk.project.choices import ChoiceError, Choices
@@ -25,8 +25,6 @@ from recveil.desk.project.folder import Project, open_project
 from recveil.releases import aside, hash_chain
 
 SMALL = "sample:films?users=300,items=60"
-OFFICER = {"name": "Jane Roe", "role": "officer", "decision": "approved", "until": "2099-12-31"}
-WHY = {"reason": "a contract binds them"}
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +43,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDesk]:
         assert running.state()["steps"]["judge"] == {"state": "closed", "why": "it must be published first", "says": ""}
         running.work("bundle")
         running.until_idle()
-        shown = running.get("/api/sheet")["digest"]
-        signed = running.client.post("/api/decide", json=OFFICER | WHY | {"sheet": shown})
-        assert signed.status_code == 200, signed.text
+        decides(running.folder, until="2099-12-31")
         running.work("publish")
         running.until_idle()
         assert running.state()["steps"]["judge"]["state"] == "open"

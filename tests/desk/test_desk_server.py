@@ -16,14 +16,15 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 import httpx2 as httpx
-from desks import RunningDesk
+from desks import RunningDesk, decides
 
+from recveil.desk.project.choices import ChoiceError
 from recveil.desk.project.standing import STEPS
+from recveil.errors import RecveilError
 from recveil.governance.verification import verify_bundle
 
 SMALL = "sample:films?users=200,items=60"
-OFFICER = {"name": "Jane Roe", "role": "data protection officer", "decision": "approved", "until": "2099-12-31"}
-WHY = {"reason": "a contract binds them"}
+UNTIL = "2099-12-31"
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_a_page_of_another_origin_drives_nothing_even_with_the_cookie(
     for method, path, body in (
         ("PATCH", "/api/project", {"choices": {"recipient": {"name": "team"}}}),
         ("POST", "/api/work", {"kind": "exposure"}),
-        ("POST", "/api/decide", OFFICER),
+        ("POST", "/api/withdraw", {"name": "J", "role": "r", "reason": "w"}),
         ("POST", "/api/upload?name=x.csv", {}),
     ):
         assert desk.client.request(method, path, json=body, headers=headers).status_code == 403
@@ -126,7 +127,8 @@ def test_it_listens_on_this_machine_alone_and_no_answer_may_load_from_elsewhere(
         ("POST", "/api/work", {"kind": "lunch"}, 422, None, "there is no work of the kind lunch"),
         ("POST", "/api/work", {"kind": "bundle"}, 422, "candidates.chosen", "choose one"),
         ("POST", "/api/work", {"kind": "publish"}, 422, "candidates.chosen", "not made yet"),
-        ("POST", "/api/decide", {**OFFICER, "name": ""}, 422, "candidates.chosen", "not made yet"),
+        ("POST", "/api/decide", {}, 404, None, "Not Found"),
+        ("GET", "/api/dossier", None, 422, "candidates.chosen", "not made yet"),
         ("GET", "/api/candidates", None, 422, "candidates.specs", "nothing to compare"),
         ("GET", "/api/nothing", None, 404, None, "Not Found"),
         ("PATCH", "/api/project", {"choices": 3}, 422, "choices", "valid dictionary"),
@@ -221,17 +223,18 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
     assert desk.get("/api/sheet")["verdict"]["outcome"] == "against"
     out = desk.folder / "published"
     assert desk.client.post("/api/work", json={"kind": "publish"}).json()["field"] == "officer.decision"
-    answer = desk.client.post("/api/decide", json={**OFFICER, "decision": "refused"})
-    assert answer.status_code == 200, answer.text
+    decides(desk.folder, "refused")
     assert "it was refused" in desk.client.post("/api/work", json={"kind": "publish"}).json()["detail"]
     assert not out.exists()
-    assert desk.client.post("/api/decide", json={**OFFICER, "until": "yesterday"}).json()["field"] == "officer.until"
-    bare = desk.client.post("/api/decide", json=OFFICER).json()
-    assert bare["field"] == "officer.reason"  # the evidence speaks against it
-    shown = desk.get("/api/sheet")["digest"]
-    changed = desk.client.post("/api/decide", json=OFFICER | WHY | {"sheet": "0" * 64})
-    assert "the evidence changed" in changed.json()["detail"]
-    assert desk.client.post("/api/decide", json=OFFICER | WHY | {"sheet": shown}).status_code == 200
+    with pytest.raises(ChoiceError, match="a day such as"):
+        decides(desk.folder, until="yesterday")
+    with pytest.raises(ChoiceError, match="speaks against") as bare:
+        decides(desk.folder, reason="")
+    assert bare.value.field == "officer.reason"
+    with pytest.raises(RecveilError, match="the evidence changed"):
+        decides(desk.folder, sheet="0" * 64)
+    decides(desk.folder, until=UNTIL, conditions=["no sale"])
+    assert desk.state()["steps"]["decide"]["says"].startswith("approved: approved on")
     desk.work("publish")
     desk.until_idle()
     shown = desk.get("/api/published")
@@ -241,7 +244,7 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
     inside = b"".join(file.read_bytes() for file in out.rglob("*") if file.is_file())
     assert str(desk.folder).encode() not in inside
     watched = desk.get("/api/watch")
-    assert len(watched["releases"]) == 1 and watched["expires"] == OFFICER["until"] and watched["promise_nothing"] == 1
+    assert len(watched["releases"]) == 1 and watched["expires"] == UNTIL and watched["promise_nothing"] == 1
     for key in (desk.folder / "keys").iterdir():
         assert key.stat().st_mode & 0o077 == 0
     assert desk.state()["steps"]["publish"]["state"] == "done"
@@ -249,11 +252,10 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
     assert desk.choose(recipient={"name": "public"})["steps"]["decide"]["state"] == "open"
     assert "nobody has approved it" in desk.client.post("/api/work", json={"kind": "publish"}).json()["detail"]
     desk.choose(recipient={"name": "team"})
-    desk.get("/api/sheet")
-    assert desk.client.post("/api/decide", json={**OFFICER, "decision": "refused"}).status_code == 200
+    decides(desk.folder, "refused")
     assert not list(out.iterdir())
     assert len(list((desk.folder / "withdrawn").iterdir())) == 1
-    assert desk.client.post("/api/decide", json=OFFICER | WHY).status_code == 200
+    decides(desk.folder)
 
 
 def test_the_commands_of_the_screens_are_taken_as_they_stand(desk: RunningDesk, recveil: Callable[..., Any]) -> None:
@@ -271,15 +273,15 @@ def test_the_commands_of_the_screens_are_taken_as_they_stand(desk: RunningDesk, 
             if words[0] != "run":  # the whole way, which another test takes
                 recveil(*words)
     said = {claim.kind for claim in verify_bundle(next(Path("bundles").glob("bundle-*[!r]"))).claims.claims}
-    assert said == {"released", "approved"}
+    assert said == {"released"}
 
 
 def test_the_command_line_makes_the_same_bundle_byte_for_byte(desk: RunningDesk, recveil: Callable[..., Any]) -> None:
     desk.choose(release={"seed": 7}, candidates={"chosen": "mask:p=0.9"}, red_team={"measures": ["linkage"]})
     desk.work("bundle")
     desk.until_idle()
-    refused = desk.client.post("/api/decide", json=OFFICER)
-    assert refused.status_code == 422 and "made with a seed" in refused.json()["detail"]
+    with pytest.raises(RecveilError, match="made with a seed"):
+        decides(desk.folder)
     desk.choose(officer={"decision": "approved"})
     name = desk.get("/api/bundle")["name"]
     found = recveil("run", desk.folder / "desk.toml", "--into", "again", "--no-compare", json_answer=True)

@@ -230,7 +230,7 @@ def test_bad_requests_are_one_clear_line() -> None:
     plain = replace(data, rating=None)
     rng = np.random.default_rng(0)
     with pytest.raises(RecveilError, match="nobody has 99 items to be known: the longest profile has 12"):
-        linkage(Trial(data, data), rng, known=(2, 99))
+        linkage(Trial(data, data), rng, known=(99,))
     with pytest.raises(RecveilError, match="at least 1"):
         linkage(Trial(data, data), rng, known=(0,))
     with pytest.raises(RecveilError, match="know ratings, and the data have none"):

@@ -85,9 +85,9 @@ def test_a_bundle_in_the_lake_is_signed_decided_verified_and_exported(
     recveil: Callable[..., Any], tmp_path: Path
 ) -> None:
     released(recveil)
-    for key in ("owner.key", "dpo.key"):
+    for key in ("owner.key", "dpo/dpo.key"):
         recveil("keys", "new", key)
-    prints = [recveil("keys", "show", key).stdout.strip() for key in ("owner.key", "dpo.key")]
+    prints = [recveil("keys", "show", key).stdout.strip() for key in ("owner.key", "dpo/dpo.key")]
     Path("trust").write_text(f"{prints[0]} owner Shop\n{prints[1]} officer Jane\n")
     uri, cluster = f"file://{tmp_path}/lake/there", ("--engine", "spark")
     options = ("--with", "pseudonymise", "--sign", "owner.key", "--keep-map", "spark.csv", "--licence", "CC-BY-4.0")
@@ -95,7 +95,7 @@ def test_a_bundle_in_the_lake_is_signed_decided_verified_and_exported(
     only = ("--map", "spark.csv", "--only", "linkage", "--sign", "owner.key")
     recveil("measure", "data.parquet", uri, *only, *cluster)
     recveil("decide", uri, *cluster)  # writes the sheet that is read before anybody signs
-    signed = ("--as", "Jane, DPO", "--key", "dpo.key")
+    signed = ("--as", "Jane, DPO", "--key", "dpo/dpo.key")
     recveil("decide", uri, *signed, "--refuse", *cluster)
     recveil("decide", uri, *signed, "--approve", "--reason", "an exercise", *cluster)
     assert sorted(p.name for p in Path("lake/there").iterdir()) == [

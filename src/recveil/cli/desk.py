@@ -13,6 +13,7 @@ from recveil.cli.arguments import Json, NoSeed, answer, say
 from recveil.errors import RecveilError
 
 if TYPE_CHECKING:
+    from recveil.desk.pages.app import DeskServer
     from recveil.desk.project.folder import Project
 
 ADDRESS = "127.0.0.1"
@@ -24,6 +25,11 @@ def desk(
     ] = None,
     project: Annotated[str, typer.Option(metavar="FOLDER", help="Where choices and results are kept.")] = "desk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    as_: Annotated[
+        str, typer.Option("--as", metavar="ROLE", help="officer: her door to the same folder, or to a dossier.")
+    ] = "owner",
+    key: Annotated[str, typer.Option(metavar="KEY", help="The officer's own key: a file, agent: or pkcs11:.")] = "",
+    trust: Annotated[str, typer.Option(metavar="FILE", help="Whose key counts; else trust.toml in FOLDER.")] = "",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False,
     memory: Annotated[
         float | None,
@@ -36,9 +42,15 @@ def desk(
 
     Every choice is in FOLDER/desk.toml, which `recveil run` takes too. Closing the page, or the desk, loses nothing.
 
+    The officer has a door of her own: she reads the sheet, signs with her key, and can change nothing else.
+
     Example: recveil desk ratings.csv --project ratings-desk
+    Example: recveil desk --project ratings-desk --as officer --key ~/dpo.key
     """
-    from recveil.desk.pages.app import DeskServer
+    if as_ != "owner":
+        _officer(data, project, port, no_browser, (as_, key, trust), as_json)
+        return
+    from recveil.desk.pages.app import DeskServer, create_app
     from recveil.desk.pages.desk_state import DeskState
     from recveil.desk.pages.guard import Keys
     from recveil.desk.project.folder import open_project, sole_desk
@@ -53,16 +65,50 @@ def desk(
         if data:
             _take(opened, data)
             desk_state.start("overview")
-        server = DeskServer(desk_state, keys)
-        listening.listen(128)
-        shown = {"url": keys.address, "project": str(opened.folder)}
-        answer(shown, [f"open {keys.address}   (Ctrl-C stops; the address works once)"], as_json)
-        sys.stdout.flush()
-        if not no_browser:
-            _open(keys.address)
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how a desk ends
-            server.run(sockets=[listening])
+        server = DeskServer(desk_state, create_app(desk_state, keys))
+        _serve(server, listening, keys.address, str(opened.folder), no_browser, as_json)
         say(f"everything is in {opened.folder}; recveil desk --project {project} goes on")
+
+
+def _serve(
+    server: DeskServer, listening: socket.socket, address: str, folder: str, no_browser: bool, as_json: bool
+) -> None:
+    listening.listen(128)
+    answer({"url": address, "project": folder}, [f"open {address}   (Ctrl-C stops; the address works once)"], as_json)
+    sys.stdout.flush()
+    if not no_browser:
+        _open(address)
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a desk ends
+        server.run(sockets=[listening])
+
+
+def _officer(
+    data: str | None, project: str, port: int, no_browser: bool, who: tuple[str, str, str], as_json: bool
+) -> None:
+    """The officer's door: to the owner's folder, or to a dossier, which is unpacked into FOLDER first."""
+    from pathlib import Path
+
+    from recveil.desk.pages.app import DeskServer
+    from recveil.desk.pages.guard import Keys
+    from recveil.desk.pages.officer import OfficerState, officer_app
+    from recveil.desk.project.officer import OfficersCase
+    from recveil.errors import unknown
+    from recveil.governance.dossier import unpack
+
+    role, key, trust = who
+    if role != "officer":
+        raise unknown("--as", role, ("owner", "officer"))
+    if not key:
+        raise RecveilError("an officer signs with a key of her own: --key FILE, agent: or pkcs11:...")
+    if data:
+        unpack(data, project)
+    case = OfficersCase(Path(project).absolute(), key, trust)
+    case.trust()
+    case.now()
+    with _listen(port) as listening:
+        keys = Keys(listening.getsockname()[1])
+        state = OfficerState(case)
+        _serve(DeskServer(state, officer_app(state, keys)), listening, keys.address, project, no_browser, as_json)
 
 
 def _take(project: Project, data: str) -> None:

@@ -63,7 +63,7 @@ def decide(
     place = placed(bundle)
     manifest, digests = verified_digests(place)
     aside = folder or owner.owner_folder(place)
-    spoken = _sheets(manifest, owner.measurements(aside, digests), context, digests[MANIFEST])
+    spoken = draft(place, context, aside)
     made = spoken[LANGUAGES[0]]
     if decider is None:
         _write(aside, spoken)
@@ -89,12 +89,13 @@ def decide(
     return _answer(spoken[LANGUAGES[0]], aside)
 
 
-def _sheets(
-    manifest: dict[str, Any], measured: dict[str, Any] | None, context: Context, bundle: str
-) -> dict[str, dict[str, Any]]:
-    """The sheet in every language, all under the name of the English one."""
+def draft(bundle: str | Path | Place, context: Context, folder: Folder | None = None) -> dict[str, dict[str, Any]]:
+    """The sheet as the evidence stands, in every language, under the name of the English one; nothing is written."""
+    place = placed(bundle)
+    manifest, digests = verified_digests(place)
+    measured = owner.measurements(folder or owner.owner_folder(place), digests)
     spoken = {language: sheet(manifest, measured, context, teller("sheet", language)) for language in LANGUAGES}
-    plain = {"bundle": bundle, "decision": None}
+    plain = {"bundle": digests[MANIFEST], "decision": None}
     name = digest(spoken[LANGUAGES[0]] | plain)
     return {language: one | plain | {"digest": name} for language, one in spoken.items()}
 

@@ -115,11 +115,14 @@ def known_levels(recipient: Recipient) -> tuple[int, ...]:
     return tuple(sorted({n for n in (2, 4, 8) if n < recipient.known_items} | {recipient.known_items}))
 
 
-def weaker_than(recipient: Recipient, measurements: Sequence[Row], skipped: Sequence[Row] = ()) -> int | None:
-    """How much the best-informed attacker that was run knew, where this recipient is taken to know more."""
-    known = [m["params"]["known"] for m in measurements if m["name"] == "linkage"]
-    few = any(gap["name"] == "linkage" and "known" in gap["why"] for gap in skipped)
-    return max(known) if known and max(known) < recipient.known_items and not few else None
+def weaker_than(recipient: Recipient, measurements: Sequence[Row]) -> int | None:
+    """How much the best-informed attacker that was run knew, where this recipient is taken to know more.
+
+    `asked`: so much was to be known, and nobody has as many items.
+    """
+    params = [m["params"] for m in measurements if m["name"] == "linkage"]
+    most = max((max(p["known"], p.get("asked", 0)) for p in params), default=recipient.known_items)
+    return max(p["known"] for p in params) if most < recipient.known_items else None
 
 
 def _linkage(attacker: str) -> Callable[[Row, Recipient], bool]:

@@ -124,6 +124,15 @@ def new_decision(folder: Folder) -> Iterator[Folder]:
         os.close(handle)
 
 
+def last_decision(folder: Folder) -> dict[str, Any] | None:
+    """The sheet of the last decision; None where there is none."""
+    kept = sorted(path for path in (folder.path / DECISIONS).glob("*/decision.json") if path.parent.name.isdigit())
+    try:
+        return dict(json.loads(kept[-1].read_text(encoding="utf-8"))) if kept else None
+    except (OSError, ValueError):
+        raise RecveilError(f"{kept[-1]} cannot be read; put it back from a copy") from None
+
+
 def commit(folder: Folder, kept: Folder) -> list[dict[str, str]]:
     """Commitments to the files of a decision: hashes with a salt that stays here, since figures could be guessed."""
     files = sorted(path.name for path in kept.path.iterdir())

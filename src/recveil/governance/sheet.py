@@ -36,7 +36,7 @@ def sheet(
     skipped = measured["skipped"] if measured else []
     found = evidence.findings(numbers, context.to, tell)
     missing = evidence.not_run(found, skipped, tell)
-    weaker = evidence.weaker_than(context.to, numbers, skipped)
+    weaker = evidence.weaker_than(context.to, numbers)
     kept = use_kept.against_wish(numbers, context.wish, tell)
     outcome, sentences = recommend(manifest, found, context, tell, measured=measured is not None, weaker=weaker)
     outcome, sentences = _with_use(outcome, sentences, kept, tell)

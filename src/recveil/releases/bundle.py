@@ -28,7 +28,12 @@ from recveil.releases.signing import Signer
 Format = Literal["parquet", "csv", "inter", "itemsets"]
 MANIFEST, CARD, TABLES = "manifest.json", "README.md", "tables"
 TITLES = "items.parquet"  # public names of items, where the owner declared that they may be published
-DERIVED = ("datapackage.json", "dataset-metadata.json")  # what `recveil export` adds for others, out of the manifest
+DECISION = "DECISION.md"
+DERIVED = (
+    "datapackage.json",
+    "dataset-metadata.json",
+    DECISION,
+)  # what `recveil export` adds for others, out of the manifest
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import FileResponse, HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
 from recveil.desk.pages.desk_state import DeskState
+from recveil.desk.pages.languages import language_of
 from recveil.desk.pages.uploads import keep
 from recveil.desk.project import court, frontier, views
-from recveil.desk.project.deciding import sign_decision
+from recveil.desk.project.beside import rows_side_by_side
+from recveil.desk.project.deciding import pack_dossier, take_answer, withdraw_bundle
 from recveil.desk.project.folder import check_version
 from recveil.desk.project.plan import settled, standing_bundle, with_submission
 
@@ -44,15 +47,10 @@ class Cancel(BaseModel):
     id: str
 
 
-class Decision(BaseModel):
+class Withdrawal(BaseModel):
     name: str
     role: str
-    decision: str
-    reason: str = ""
-    conditions: list[str] = []
-    until: str = ""
-    passphrase: str | None = None
-    sheet: str = ""  # the digest of the one that was shown
+    reason: str
     version: str | None = None
 
 
@@ -111,6 +109,13 @@ async def upload(request: Request, name: str, as_: Annotated[str, Query(alias="a
             choices, _ = desk_state.project.read()
             desk_state.project.change({"judge": {"submissions": with_submission(desk_state.desk, choices, path)}})
             desk_state.start("judge")
+        elif as_ == "answer":
+            choices, _ = desk_state.project.read()
+            sent = desk_state.project.path(path)
+            try:
+                take_answer(desk_state.project, standing_bundle(desk_state.desk, choices), sent)
+            finally:
+                sent.unlink(missing_ok=True)
         elif as_ == "data":
             desk_state.project.change({"data": {"source": path, "columns": {}}})
             desk_state.start("overview")
@@ -134,22 +139,43 @@ async def cancel(request: Request, given: Cancel) -> Any:
     return await desk_state.refresh()
 
 
-@router.post("/decide")
-async def decide(request: Request, given: Decision) -> Any:
-    """Sign the officer's decision into the bundle's claims."""
+@router.get("/dossier")
+async def dossier(request: Request) -> FileResponse:
+    """What the officer needs, as one file."""
+    desk_state = state_of(request)
+
+    def pack() -> Path:
+        choices, _ = desk_state.project.read()
+        return pack_dossier(desk_state.project, choices, standing_bundle(desk_state.desk, choices))
+
+    return FileResponse(await asyncio.to_thread(pack), filename="dossier.zip")
+
+
+@router.post("/withdraw")
+async def withdraw(request: Request, given: Withdrawal) -> Any:
+    """The owner takes the release back, signed."""
     desk_state = state_of(request)
 
     def sign() -> None:
-        said = given.model_dump(exclude={"passphrase", "sheet", "version"})
         choices, version = desk_state.project.read()
         check_version(given.version, version)
-        choices = choices.changed({"officer": said})
         name = standing_bundle(desk_state.desk, choices)
-        sign_decision(desk_state.project, choices, name, lambda: given.passphrase, given.sheet)
-        desk_state.project.change({"officer": said})  # what was not signed is not said either
+        withdraw_bundle(desk_state.project, choices, name, (given.name, given.role), given.reason)
 
     await asyncio.to_thread(sign)
     return await desk_state.refresh()
+
+
+@router.get("/published/file")
+async def published_file(request: Request, path: str) -> FileResponse:
+    """One file of what goes out, and of nothing else."""
+    found = await asyncio.to_thread(views.published_file, state_of(request).project, path)
+    return FileResponse(found, filename=found.name)
+
+
+@router.get("/published/rows")
+async def published_rows(request: Request) -> Any:
+    return await asyncio.to_thread(rows_side_by_side, state_of(request).project)
 
 
 @router.get("/exposure")
@@ -191,7 +217,12 @@ for _path, _view in (
     _shown(_path, _view)
 for _path, _view in (
     ("/candidates/report", frontier.report_page),
-    ("/sheet/page", views.sheet_page),
     ("/judge/page", court.court_page),
 ):
     _shown(_path, _view, page=True)
+
+
+@router.get("/sheet/page")
+async def sheet_page(request: Request) -> HTMLResponse:
+    found = await asyncio.to_thread(views.sheet_page, state_of(request).project, language_of(request))
+    return HTMLResponse(found, headers=PAGE)

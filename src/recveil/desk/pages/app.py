@@ -20,8 +20,9 @@ from recveil import __version__
 from recveil.desk.pages import api, problems
 from recveil.desk.pages.desk_state import DeskState, package_folder
 from recveil.desk.pages.guard import DeskGuard, Keys
+from recveil.desk.pages.languages import language_of
 from recveil.desk.project.standing import STEPS
-from recveil.web.messages import FILES, LANGUAGES, chosen, speaker
+from recveil.web.messages import FILES, LANGUAGES, speaker
 
 NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
 
@@ -29,9 +30,8 @@ NO_TELEMETRY = TelemetryConfig(tracing=False, metrics=False, logs=False, operati
 class DeskServer(uvicorn.Server):
     """Ends what it tells its open pages before it waits for them, and is silent about what it breaks off."""
 
-    def __init__(self, desk_state: DeskState, keys: Keys) -> None:
+    def __init__(self, desk_state: Any, app: FastAPI) -> None:
         self.desk_state = desk_state
-        app = create_app(desk_state, keys)
         super().__init__(
             uvicorn.Config(
                 app, log_level="warning", access_log=False, ws="none", server_header=False, timeout_graceful_shutdown=2
@@ -62,12 +62,17 @@ def create_app(desk_state: DeskState, keys: Keys) -> FastAPI:
     app.add_middleware(DeskGuard, keys=keys)
     problems.install(app)
     app.include_router(api.router)
+    mount_static(app)
+    _pages(app, desk_state, keys)
+    return app
+
+
+def mount_static(app: FastAPI) -> None:
+    """Style, scripts and words: what anybody may see."""
     app.mount("/static/messages", StaticFiles(directory=FILES), name="messages")
     app.mount("/static", StaticFiles(directory=package_folder("static"), check_dir=False), name="static")
     shared = package_folder("static").parents[2] / "advisor" / "static"
     app.mount("/shared", StaticFiles(directory=shared, check_dir=False), name="shared")
-    _pages(app, desk_state, keys)
-    return app
 
 
 def _pages(app: FastAPI, desk_state: DeskState, keys: Keys) -> None:
@@ -116,11 +121,3 @@ def furthest(state: dict[str, Any]) -> str:
         if step["state"] in ("open", "working", "failed"):
             return str(slug)
     return STEPS[0]
-
-
-def language_of(request: Request) -> str:
-    """As asked for in the address, else as chosen before, else as the browser prefers."""
-    for wanted in (request.query_params.get("lang"), request.cookies.get("desk_lang")):
-        if wanted in LANGUAGES:
-            return str(wanted)
-    return chosen(request.headers.get("accept-language"))

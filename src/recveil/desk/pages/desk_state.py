@@ -14,7 +14,7 @@ from typing import Any
 from recveil.desk.project.choices import ChoiceError
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import RUNNING, WAITING, JobStore
-from recveil.desk.project.plan import jobs_of
+from recveil.desk.project.plan import bundle_job, jobs_of, made_bundle
 from recveil.desk.project.standing import state
 from recveil.desk.project.worker_pool import WorkerPool
 from recveil.errors import RecveilError
@@ -75,6 +75,12 @@ class DeskState:
     def start(self, kind: str, again: bool = False) -> None:
         """Have done what the present choices ask for and is not done; attacks also a second time, `again`."""
         choices, _ = self.project.read()
+        if kind == "red-team" and made_bundle(self.desk, choices) is None:
+            first = bundle_job(self.desk, choices)
+            self.desk.follow(first.id)
+            self.desk.ask(first)
+            self.workers.tick()
+            return
         for one in jobs_of(self.desk, choices, kind):
             if again and kind in REPEATED:
                 self.desk.forget(one.id)
@@ -106,6 +112,9 @@ class DeskState:
 
     def _tick(self) -> None:
         self.workers.tick()
+        for one in self.desk.followed():  # a release is attacked although nobody looks on any more
+            for attack in jobs_of(self.desk, one.made_choices(), "red-team"):
+                self.desk.ask(attack)
         if not self.workers.busy:  # while somebody works, a second set of libraries would only be in the way
             with suppress(OSError):
                 self.workers.prepare()

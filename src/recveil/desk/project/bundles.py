@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,12 +15,15 @@ from recveil.formats.files import written
 from recveil.governance import owner
 from recveil.governance.recipients import read_recipient
 from recveil.governance.standing import UNDECIDED, standing
+from recveil.governance.trust import Trust, read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases.bundle import MANIFEST, verified_digests
 from recveil.releases.claims import CLAIMS, OFFICER, OWNER, Checked, Known, check, text_of
 from recveil.releases.keys import load_key, new_key
 from recveil.releases.places import Folder
 from recveil.releases.signing import Ask, Signer
+
+TRUST = "trust.toml"
 
 
 def bundle_place(project: Project, name: str) -> Path:
@@ -34,7 +38,7 @@ def published_place(project: Project, name: str) -> Path:
 
 
 def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> Signer:
-    """A key of the owner's or the officer's; where none is named, one of the project's own, made when first needed."""
+    """A key of the owner's; where none is named, one of the project's own, made when first needed."""
     path = project.path(given) if given else project.room("keys") / f"{who}.key"
     if not given and not path.exists():
         new_key(path)
@@ -44,6 +48,12 @@ def signer(project: Project, who: str, given: str, ask: Ask = lambda: None) -> S
     ) as file:  # for those who cannot open a locked key
         file.write(opened.fingerprint.encode())
     return opened
+
+
+def project_trust(project: Project) -> Trust | None:
+    """Whose keys count here: trust.toml beside desk.toml, where there is one."""
+    file = project.folder / TRUST
+    return read_trust(file) if file.exists() else None
 
 
 def put_aside(project: Project, name: str) -> None:
@@ -78,14 +88,22 @@ def decided(project: Project, name: str) -> str:
     """How the bundle stands for the recipient who is chosen now; nothing where nobody has decided on that."""
     place = bundle_place(project, name)
     try:
-        found = standing(_checked(project, name, *((place / file).stat().st_mtime_ns for file in (MANIFEST, CLAIMS))))
+        said = _checked(project, name, *((place / file).stat().st_mtime_ns for file in (MANIFEST, CLAIMS)))
     except FileNotFoundError:
         return ""
+    trust = project_trust(project)
+    found = standing(replace(said, known=trust or {}), trust.approvers if trust else 1)
     to = project.read()[0].recipient.name
     meant = found.claim.facts.get("to") if found.claim else None
     return (
         "" if found.outcome == UNDECIDED or (meant and to and meant != recipient(project, to).name) else found.outcome
     )
+
+
+def standing_sentence(project: Project, name: str) -> str:
+    """How the bundle stands, in the words of `recveil verify`."""
+    trust = project_trust(project)
+    return standing(replace(decisions(project, name), known=trust or {}), trust.approvers if trust else 1).sentence()
 
 
 @lru_cache(maxsize=64)
@@ -94,15 +112,12 @@ def _checked(project: Project, name: str, *changed: int) -> Checked:  # noqa: AR
 
 
 def verification(project: Project, choices: Choices, name: str) -> dict[str, Any]:
-    """What recveil verify says, trusting the two keys of this project."""
-    keys = fingerprints(project)
-    names = {OWNER: "the owner", OFFICER: choices.officer.name or "the officer"}
-    trust = {print_: Known(who, names[who]) for who, print_ in keys.items()}
+    """What recveil verify says, by the trust file of the project, else with the keys that signed here."""
     place = bundle_place(project, name)
-    return verify_bundle(place, trust, owner.owner_folder(place)).record() | {"keys": keys}
-
-
-def fingerprints(project: Project) -> dict[str, str]:
-    """Of the keys that have signed here."""
-    files = {who: project.room("keys") / f"{who}.fingerprint" for who in (OWNER, OFFICER)}
-    return {who: file.read_text(encoding="utf-8") for who, file in files.items() if file.exists()}
+    said = decisions(project, name)
+    keys = {OWNER if c.kind == "released" else OFFICER: c.fingerprint for c in said.claims}
+    trust = project_trust(project)
+    to = choices.recipient.name or None
+    known = trust or Trust({print_: Known(who, f"the {who}") for who, print_ in keys.items()})
+    found = verify_bundle(place, known, owner.owner_folder(place), approved=True, recipient=to)
+    return found.record() | {"keys": keys, "trusted": trust is not None}

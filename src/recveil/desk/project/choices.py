@@ -56,11 +56,23 @@ class Protect:
 
 @dataclass(frozen=True)
 class To:
-    """name: a recipient that recveil knows, or a file. purpose and contract: for the sheet alone."""
+    """name: a recipient that recveil knows, or a file. The rest is for the sheet alone, but for `review`, a day.
+
+    limits: changed ones, each as "0.05: the reason".
+    """
 
     name: str = ""
     purpose: str = ""
     contract: str = ""
+    controller: str = ""
+    contact: str = ""
+    legal_basis: str = ""
+    necessity: str = ""
+    retention: str = ""
+    controls: str = ""
+    trust_model: str = ""
+    review: str = ""
+    limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -109,12 +121,18 @@ class Wishes:
 
 @dataclass(frozen=True)
 class RedTeam:
-    """What the attackers of the chosen release know; shadows: releases of halves to learn from; measures: all."""
+    """What the attackers of the chosen release know: `known` items, else as many as the recipient is taken to know.
 
-    known: str = "2,4,8"
+    shadows: releases of halves to learn from; measures: all, where none is named. attributes: what people are, a
+    file; also: another bundle of the same people.
+    """
+
+    known: str = ""
     items: str = "random"
     ratings: str = "both"
-    shadows: int = 0
+    shadows: int = 8
+    attributes: str = ""
+    also: str = ""
     measures: Texts = ()
 
 
@@ -127,6 +145,7 @@ class Officer:
     conditions: Texts = ()
     until: str = ""
     key: str = ""
+    opinion: str = ""
 
 
 @dataclass(frozen=True)
@@ -259,6 +278,7 @@ def checked(choices: Choices) -> Choices:
             raise ChoiceError(where, f"{where} is at least {low}, not {number}")
     known_levels(c)
     last_day(c)
+    day_of("recipient.review", c.recipient.review)
     return choices
 
 
@@ -276,8 +296,11 @@ def known_levels(choices: Choices) -> tuple[int, ...] | None:
 
 def last_day(choices: Choices) -> date | None:
     """The last day of an approval."""
-    text = choices.officer.until
+    return day_of("officer.until", choices.officer.until)
+
+
+def day_of(where: str, text: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise ChoiceError("officer.until", f"officer.until is a day such as 2027-11-15, not {text!r}") from None
+        raise ChoiceError(where, f"{where} is a day such as 2027-11-15, not {text!r}") from None

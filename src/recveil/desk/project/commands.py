@@ -9,7 +9,7 @@ from shlex import quote
 
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.jobs import JobStore
-from recveil.desk.project.plan import FILE, keeps_ids
+from recveil.desk.project.plan import FILE, attack_levels, keeps_ids
 from recveil.desk.project.solving import bound
 
 
@@ -29,7 +29,7 @@ def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, 
         "recipient": [f"recveil decide {place} --recipient {quote(choices.recipient.name or 'public')}"],
         "use": _tune(choices, data),
         "candidates": _compare(choices, data),
-        "red-team": [_release(choices, data, name), _measure(choices, data, name)],
+        "red-team": [_release(choices, data, name), _measure(desk, choices, data, name)],
         "decide": _decide(choices, place),
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
         "judge": _judge(choices, data, place),
@@ -99,14 +99,15 @@ def _release(choices: Choices, data: str, name: str) -> str:
     return " ".join(parts + [f"--seed {wishes.seed}"] * (wishes.seed >= 0))
 
 
-def _measure(choices: Choices, data: str, name: str) -> str:
+def _measure(desk: JobStore, choices: Choices, data: str, name: str) -> str:
     how = choices.red_team
+    known = ",".join(map(str, attack_levels(desk.project, choices)))
     parts = [f"recveil measure {data} bundles/{name}"]
     if choices.release.holdout:
         parts.append(f"--holdout private/{name}-held.parquet")
     if keeps_ids(choices.candidates.chosen):
         parts.append(f"--map private/{name}-map.csv")
-    parts.append(f"--known {how.known} --known-items {how.items}")
+    parts.append(f"--known {known} --known-items {how.items}")
     parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
     parts += [f"--only {','.join(how.measures)}"] * bool(how.measures)
     parts += [f"--shadows {how.shadows}"] * (how.shadows > 0)
@@ -115,21 +116,11 @@ def _measure(choices: Choices, data: str, name: str) -> str:
 
 
 def _decide(choices: Choices, place: str) -> list[str]:
-    """The sheet, to be read; then the signature under it."""
-    officer, to = choices.officer, choices.recipient
+    """The sheet, to be read; then the file that goes to the officer."""
+    to = choices.recipient
     sheet = f"recveil decide {place} --recipient {quote(to.name or 'public')}"
     sheet += f" --purpose {quote(to.purpose)}" if to.purpose else ""
-    if not (officer.name and officer.role and officer.decision):
-        return [sheet]
-    parts = [
-        sheet,
-        f"--as {quote(f'{officer.name}, {officer.role}')} --key {quote(officer.key or 'keys/officer.key')}",
-        "--approve" if officer.decision == "approved" else "--refuse",
-    ]
-    parts += [f"--reason {quote(officer.reason)}"] * bool(officer.reason)
-    parts += [f"--condition {quote(words)}" for words in officer.conditions]
-    parts += [f"--until {officer.until}"] * bool(officer.until)
-    return [sheet, " ".join(parts)]
+    return [sheet, f"recveil dossier pack {place} -o dossier.zip"]
 
 
 def _judge(choices: Choices, data: str, place: str) -> list[str]:

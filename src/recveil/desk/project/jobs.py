@@ -3,7 +3,7 @@
 work/ID.json      what is to be done, with the choices as they were when it was asked for
 work/ID.lock      held by the process that does it; its number stands in it
 work/ID.progress  how far it is
-work/ID.failed    why it failed;  work/ID.cancelled: it was called off
+work/ID.failed    why it failed;  work/ID.cancelled: it was called off;  work/ID.then: it is to be attacked afterwards
 results/ID.json   what came of it: the job is done
 
 The ID ends in a hash of everything that the result depends on. So the same job is the same file, going back to an
@@ -117,6 +117,20 @@ class JobStore:
     def forget(self, mark: str) -> None:
         """What came of it, so that it can be done again."""
         self.result_file(mark).unlink(missing_ok=True)
+
+    def follow(self, mark: str) -> None:
+        """Have the release of this job attacked as soon as it is made, whoever looks on then."""
+        self.file(mark, "then").touch(mode=0o600)
+
+    def followed(self) -> list[Job]:
+        """The jobs that were done, and that something was to follow; each is told once."""
+        over = []
+        for path in self.project.room("work").glob("*.then"):
+            state = self.state(path.stem)
+            if state not in (WAITING, RUNNING):
+                path.unlink(missing_ok=True)
+                over += [one for one in (self.job(path.stem),) if one and state == DONE]
+        return over
 
     def cancel(self, mark: str) -> None:
         self.file(mark, "cancelled").touch(mode=0o600)

@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.project.bundles import bundle_place, decided, published_place
-from recveil.desk.project.choices import ChoiceError, Choices
+from recveil.desk.project.bundles import bundle_place, decided, published_place, recipient
+from recveil.desk.project.choices import ChoiceError, Choices, known_levels
 from recveil.desk.project.court import REFERENCES, check_share, court_place
+from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import DONE, FAILED, Job, JobStore, job
 from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
+from recveil.governance import evidence
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse, text
 
@@ -188,8 +190,14 @@ def standing_bundle(desk: JobStore, choices: Choices) -> str:
 
 def red_team_job(desk: JobStore, choices: Choices) -> Job:
     name = standing_bundle(desk, choices)
-    depends = [desk.result(name)["sha256"], choices.record()["red_team"]]
+    how = choices.record()["red_team"]
+    depends = [desk.result(name)["sha256"], how | {"known": attack_levels(desk.project, choices)}]
     return job("red-team", choices.candidates.chosen, choices, depends, name)
+
+
+def attack_levels(project: Project, choices: Choices) -> list[int]:
+    """How many items the attackers know: as chosen, else so many as the recipient is taken to know."""
+    return list(known_levels(choices) or evidence.known_levels(recipient(project, choices.recipient.name or "public")))
 
 
 def publish_job(desk: JobStore, choices: Choices) -> Job:

@@ -14,13 +14,14 @@ from typing import Any
 from recveil.actions.measure import MeasureRequest, run_measure
 from recveil.actions.publish import ReleaseRequest, run_release
 from recveil.desk.project.bundles import bundle_place, decided, ledger_file, published_place, signer
-from recveil.desk.project.choices import ChoiceError, Choices, known_levels
+from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.court import set_people_aside
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import Job, JobStore
-from recveil.desk.project.plan import keeps_ids
+from recveil.desk.project.plan import attack_levels, keeps_ids
 from recveil.evaluation.resources import AttackerResources
 from recveil.governance import owner
+from recveil.governance.decision_card import DECISION, decision_card
 from recveil.governance.export import export
 from recveil.mechanisms.spec import parse
 from recveil.releases.bundle import MANIFEST, verified_digests
@@ -92,11 +93,16 @@ def red_team(project: Project, job: Job, progress: Progress) -> Any:
         str(place),
         id_map=str(id_map) if id_map.exists() else None,
         holdout=Input(str(held)) if held.exists() else None,
-        known=known_levels(choices),
+        known=tuple(attack_levels(project, choices)),
         items=how.items,
         ratings={"both": None, "with": True, "without": False}[how.ratings],
         seed=None if choices.release.seed < 0 else choices.release.seed,
-        resources=AttackerResources(how.shadows, catalogue=project.items(choices)),
+        resources=AttackerResources(
+            how.shadows,
+            catalogue=project.items(choices),
+            attributes=str(project.path(how.attributes)) if how.attributes else None,
+            also=str(project.path(how.also)) if how.also else None,
+        ),
         only=how.measures or None,
         strict=False,
         ledger=ledger_file(project, choices),
@@ -118,6 +124,9 @@ def publish_bundle(project: Project, job: Job, progress: Progress) -> Any:
     with whole(Folder(target)) as part:
         copy = part.path / "bundle"
         Folder(source).fetch(_made(copy))
+        (copy / DECISION).write_text(
+            decision_card(copy, choices.recipient.controller, choices.recipient.contact), encoding="utf-8"
+        )
         progress.step("publishing", 1, len(wanted) + 1)
         for number, to in enumerate(wanted):
             out = part.path / ("bundle.zip" if to == "zip" else to)

@@ -81,6 +81,9 @@ def _decision(run: Run, name: str, ask: Ask) -> list[str]:
     if choices.release.seed >= 0 and choices.officer.decision == "approved":
         write_sheet(project, choices, name)
         return ["made with a seed: an experiment is neither approved nor published"]
+    if not choices.officer.key:
+        write_sheet(project, choices, name)
+        return ["the officer signs with a key of her own: officer.key in desk.toml, or recveil desk --as officer"]
     write_sheet(project, choices, name)
     sign_decision(project, choices, name, ask)
     return [f"{choices.officer.decision} by {choices.officer.name}, {choices.officer.role}"]

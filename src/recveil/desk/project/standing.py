@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.desk.project.bundles import bundle_place, decided, published_place
+from recveil.desk.project.bundles import bundle_place, decided, published_place, standing_sentence
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
@@ -56,6 +56,7 @@ def _results(desk: JobStore, known: dict[str, list[Job]], bundle: str | None) ->
     published = published_place(desk.project, bundle) if bundle else None
     return found | {
         "bundle": bundle,
+        "claims": _tag([claims] if claims else []),
         "sheet": digest(b"".join(p.read_bytes() for p in (sheet, claims) if p and p.exists())) if place else None,
         "published": _tag([published / "bundle" / "claims.jsonl"] if published else []),
     }
@@ -88,9 +89,9 @@ def _steps(desk: JobStore, choices: Choices, known: dict[str, list[Job]], bundle
     if steps["red-team"]["state"] == DONE_ and not known["red-team"]:
         steps["red-team"]["state"] = OPEN
     made = "" if bundle else "the chosen one must be made and attacked first"
-    steps["decide"] = _step(
-        made or ("" if to else "choose who receives it first"), bool(kind), _decision(kind, choices)
-    )
+    unasked = "" if to else "choose who receives it first"
+    says = standing_sentence(desk.project, bundle) if bundle and kind else ""
+    steps["decide"] = _step(made or unasked, bool(kind), says) | {"kind": kind}
     out = bool(bundle) and published_place(desk.project, str(bundle)).exists()
     refused = made or ("" if kind == "approved" else "it must be approved first")
     steps["publish"] = _step(refused, out, "published" if out else "")
@@ -153,7 +154,3 @@ def _found(desk: JobStore, jobs: list[Job]) -> str:
 def _use(choices: Choices) -> str:
     words = {"recommend": "recommend", "ratings": "predict ratings", "algorithms": "compare algorithms", "tags": "tags"}
     return f"{words[choices.use.what]}, {choices.use.keep:.0%} kept" if choices.use.what else ""
-
-
-def _decision(kind: str, choices: Choices) -> str:
-    return f"{kind} by {choices.officer.name}" if kind and choices.officer.name else kind

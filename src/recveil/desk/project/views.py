@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from recveil.desk.project import plan
+from recveil.desk.project.alarms import alarms
 from recveil.desk.project.bundles import bundle_place, decided, decisions, published_place, recipient, verification
 from recveil.desk.project.choices import ChoiceError
-from recveil.desk.project.deciding import write_sheet
+from recveil.desk.project.deciding import question, write_sheet
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, JobStore
 from recveil.desk.project.solving import bound
 from recveil.desk.project.units import with_unit
 from recveil.evaluation.assess import riskiest_rows
 from recveil.evaluation.catalogue import CRITERIA
-from recveil.governance import evidence, owner
+from recveil.governance import evidence, owner, use_kept
+from recveil.governance.decision import PAGES
 from recveil.governance.recipients import built_in
 from recveil.governance.standing import standing
 from recveil.measurement import skipped_in
@@ -134,6 +137,8 @@ def red_team(project: Project) -> dict[str, Any]:
         "riskiest": found["riskiest"],
         "bundle": found["name"],
         "guarantee": desk.result(found["name"])["manifest"]["guarantee"],
+        "weaker": evidence.weaker_than(to, found["measurements"]),
+        "use": use_kept.against_wish(found["measurements"], question(project, choices).wish),
         "knowledge": found["knowledge"],
         "recipient": to.title,
     }
@@ -153,10 +158,10 @@ def _decided_sheet(project: Project, name: str) -> dict[str, Any]:
     return dict(json.loads((folder / "decision.json").read()))
 
 
-def sheet_page(project: Project) -> str:
+def sheet_page(project: Project, language: str = "en") -> str:
     sheet(project)
     name = plan.standing_bundle(JobStore(project), project.read()[0])
-    return (owner.owner_folder(bundle_place(project, name)) / "decision.html").read()
+    return (owner.owner_folder(bundle_place(project, name)) / PAGES[language]).read()
 
 
 def published(project: Project) -> dict[str, Any]:
@@ -168,7 +173,7 @@ def published(project: Project) -> dict[str, Any]:
         raise NotThereError(None, "nothing is published yet")
     return {
         "place": f"published/{place.name}",
-        "goes_out": _files(place),
+        "goes_out": [file | {"href": f"/api/published/file?path={quote(file['path'])}"} for file in _files(place)],
         "stays_in": [
             {"path": f"bundles/{name}.owner", "what": "measurements and the decision sheet"},
             {"path": "private", "what": "the mark map and the people held out"},
@@ -179,6 +184,16 @@ def published(project: Project) -> dict[str, Any]:
         ],
         "verification": verification(project, choices, name),
     }
+
+
+def published_file(project: Project, path: str) -> Path:
+    """A file below what goes out; whatever leads elsewhere is not there."""
+    name = plan.standing_bundle(JobStore(project), project.read()[0])
+    place = published_place(project, name).resolve()
+    found = (place / path).resolve()
+    if not found.is_relative_to(place) or not found.is_file():
+        raise NotThereError(None, "there is no such file among what goes out")
+    return found
 
 
 def _files(place: Path) -> list[dict[str, Any]]:
@@ -205,6 +220,7 @@ def watch(project: Project) -> dict[str, Any]:
         "promise_nothing": book["promise_nothing"] if book else 0,
         "claims": said.record() if said else [],
         "problems": [*said.problems, *stands.problems()] if said and stands else [],
+        "alarms": alarms(project, name, book["releases"] if book else []) if name else [],
         "expires": str(last.until) if last else None,
         "bundle": name,
         "bundles": _bundles(project),

@@ -68,6 +68,7 @@ def linkage(
     train, released = records(trial.train), records(trial.released)
     whose = truth(train, released, trial.owner)
     levels = levels_of(known, train.lengths[whose.people])
+    all_of_it = {"asked": max(known)} if known and max(known) > max(levels) else {}
     index, crowd = postings(released), released.people
     targets = min(targets, max(FEWEST_TARGETS, TOUCHES // touched(index, max(levels))))
     members = _members(trial.train, train, whose, targets, draws, rng)
@@ -85,7 +86,7 @@ def linkage(
                 for side, facts in zip(sides, known_of, strict=True)
             ]
             fought[attacker, rated] = attacked
-            params: dict[str, Any] = {"ratings": rated, "items": items, "attacker": attacker}
+            params: dict[str, Any] = {"ratings": rated, "items": items, "attacker": attacker, **all_of_it}
             if rated and tolerance:
                 params["tolerance"] = tolerance
             for r in levels:
@@ -97,7 +98,7 @@ def linkage(
         for rated in ways:
             able = [sides for (_, knows), sides in fought.items() if rated or not knows]
             for r in levels:
-                row = {"known": r, "ratings": rated, "items": items, "attacker": STRONGEST}
+                row = {"known": r, "ratings": rated, "items": items, "attacker": STRONGEST, **all_of_it}
                 found.append(linked(row, strongest(able, r, rng), whose, len(crowd)))
     return found
 
@@ -161,15 +162,15 @@ def _others(trial: Trial, released: Records, targets: int, rng: np.random.Genera
 
 
 def levels_of(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[int]:
-    """How many items the attacker knows: as asked, or as many as half of the people have."""
+    """How many items the attacker knows: as asked, at most as many as anybody has, or as many as half of them have."""
     if known is None:
         return [r for r in KNOWN if r == 1 or 2 * np.count_nonzero(lengths >= r) >= len(lengths)]
-    for r in known:
-        if r < 1:
-            raise RecveilError(f"an attacker knows at least 1 item, not {r}")
-        if r > lengths.max(initial=0):
-            raise RecveilError(f"nobody has {r} items to be known: the longest profile has {lengths.max(initial=0)}")
-    return sorted(set(known))
+    longest = int(lengths.max(initial=0))
+    if min(known) < 1:
+        raise RecveilError(f"an attacker knows at least 1 item, not {min(known)}")
+    if min(known) > longest:
+        raise RecveilError(f"nobody has {min(known)} items to be known: the longest profile has {longest}")
+    return sorted({min(r, longest) for r in known})  # who is to know more than anybody has, knows all of it
 
 
 def ways_of(ratings: bool | None, trial: Trial) -> list[bool]:

@@ -1,9 +1,12 @@
 /** Pieces that several screens are made of: cards to choose from, bars with their limit, work and its progress. */
 
 import { make } from "/shared/dom.js";
+import { refill } from "./fields.js";
 import { hear } from "./notices.js";
 import { cancel } from "./state.js";
 import { duration, engine, interval, known, percent, say, slug } from "./words.js";
+
+export { field, part, refill, told } from "./fields.js";
 
 /**
  * Cards of which one is chosen: options [{value, title, about, more, why}], where `why` says what stands against it.
@@ -42,20 +45,6 @@ export function cards(field, legend, options, chosen, choose) {
 function because(why) {
   const { text, lang } = known(`why.${slug(why)}`, why);
   return make("span", { class: "why", lang }, text);
-}
-
-/** A labelled input with a hint. */
-export function field(name, label, input, hint) {
-  const id = `field-${name.replaceAll(".", "-")}`;
-  input.id = id;
-  input.dataset.field = name;
-  return make(
-    "div",
-    { class: "field" },
-    make("label", { for: id }, label),
-    hint && make("p", { class: "small" }, hint),
-    input,
-  );
 }
 
 /** A bar from 0 to `most` with its interval, a mark for the limit and a hollow one for strangers. */
@@ -128,13 +117,6 @@ export function job(one, title = one.title, more = null) {
   );
 }
 
-/** Replace what a place holds; who was in it with the keyboard stays at the same button. */
-export function refill(place, ...children) {
-  const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-  place.replaceChildren(...children.filter(Boolean));
-  if (key) place.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
-}
-
 /** The jobs of a screen as a list, said aloud as they end. */
 export function jobList(place, found, title = (one) => one.title) {
   const shown = found.filter((one) => one.state !== "done");
@@ -144,12 +126,6 @@ export function jobList(place, found, title = (one) => one.title) {
     hear(say("work.heard", { done: found.length - shown.length, of: found.length, what: title(running[0]) }));
   else if (found.length && !shown.length) hear(say("work.all_done"), true);
 }
-
-/** Sentences that the desk itself made. */
-export const told = (lines, kind = "p") => lines.map((line) => make(kind, engine, line));
-
-/** A section with its title. */
-export const part = (title, ...children) => make("section", {}, make("h2", {}, title), ...children);
 
 export const action = (text, onclick, options = {}) => make("button", { type: "button", onclick, ...options }, text);
 

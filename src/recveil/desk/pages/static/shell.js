@@ -57,7 +57,7 @@ function keepFocus(list, entries) {
 /** Every choice made so far, each a way back to where it was made. */
 function line({ choices: chosen, steps: all }) {
   const past = (slug) => all[slug].state !== "closed";
-  const { data, protect, recipient, use, candidates, officer } = chosen;
+  const { data, protect, recipient, use, candidates } = chosen;
   const said = [
     ["start", data.source && data.source.split("/").at(-1)],
     ["people", past("people") && all.people.state === "done" && say(`unit.${protect.unit}.short`)],
@@ -74,7 +74,7 @@ function line({ choices: chosen, steps: all }) {
     ["candidates", candidates.chosen && shortSpec(candidates.chosen)],
     [
       "decide",
-      officer.decision && all.decide.state === "done" && say(`line.${officer.decision}`, { name: officer.name }),
+      all.decide.state === "done" && known(`line.${all.decide.kind}`, all.decide.kind).text,
     ],
     ["publish", all.publish.state === "done" && say("line.published")],
   ].filter(([, text]) => text);

@@ -1,35 +1,44 @@
-/** Decide: the sheet of evidence; the officer's name, role and conditions; approve or refuse, signed. */
+/** Decide: the sheet of evidence, and the way to the officer and back; she signs with her own key, at her own door. */
 
 import { make } from "/shared/dom.js";
-import { field, part, refill, told } from "../pieces.js";
+import { action, part, refill, told } from "../pieces.js";
 import { says } from "../notices.js";
-import { ask } from "../server.js";
-import { act, choices, now, watch } from "../state.js";
-import { date, engine, say } from "../words.js";
+import { ask, upload } from "../server.js";
+import { act, now, watch, work } from "../state.js";
+import { engine, language, say } from "../words.js";
 
 export function show(root) {
   const sheet = make("div");
   const decided = make("div", { "aria-live": "polite" });
-  root.append(sheet, decided, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), form(sheet)));
+  root.append(decided, sheet, handOver(), takeBack());
   let seen = "";
-  watch(async ({ results, steps, choices: chosen }) => {
-    const key = [results.bundle, results["red-team"], steps.decide.state, chosen.officer.decision].join();
+  watch(async ({ results, steps, choices }) => {
+    const key = [results.bundle, results["red-team"], results.claims, steps.decide.state, choices.recipient.name].join();
     if (key === seen) return; // not by the sheet's own tag: to look at it writes it
     seen = key;
     const found = results.bundle ? await ask("GET", "/api/sheet").catch(() => null) : null;
-    sheet.dataset.digest = found?.digest ?? "";
     refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))]));
+    refill(decided, steps.decide.says ? make("p", { class: `banner ${steps.decide.kind}`, ...engine }, steps.decide.says) : null);
   });
-  watch(({ choices: { officer }, steps }) =>
-    refill(decided, officer.decision && steps.decide.state === "done" ? standing(officer) : null),
-  );
 }
 
-/** What the rule says, and the sheet itself. */
+/** What the rule says, what was not tried, and the sheet itself. */
 function evidence(found) {
-  const { verdict } = found;
+  const { verdict, attacks } = found;
+  const missing = attacks.not_run.filter((gap) => gap.why.startsWith("was not run") || gap.needs);
   return [
     make("p", { class: `verdict outcome ${verdict.outcome}` }, say(`decide.outcome.${verdict.outcome}`)),
+    missing.length || !found.measured
+      ? make(
+          "p",
+          { class: "banner", role: "note" },
+          found.measured ? say("red.not_run", { n: missing.length }) : say("decide.unmeasured"),
+          " ",
+          found.measured
+            ? make("a", { href: "/red-team" }, say("decide.see_missing"))
+            : action(say("red.attack"), () => work("red-team"), { id: "attack" }),
+        )
+      : null,
     ...told(verdict.sentences),
     make(
       "details",
@@ -41,100 +50,44 @@ function evidence(found) {
     make(
       "p",
       { class: "row" },
-      make("a", { class: "button", href: "/api/sheet/page", target: "_blank", rel: "noopener" }, say("decide.open")),
+      make(
+        "a",
+        { class: "button", href: `/api/sheet/page?lang=${language}`, target: "_blank", rel: "noopener" },
+        say("decide.open"),
+      ),
     ),
-    make("iframe", { class: "sheet", src: "/api/sheet/page", title: say("decide.sheet") }),
+    make("iframe", { class: "sheet", src: `/api/sheet/page?lang=${language}`, title: say("decide.sheet") }),
   ];
 }
 
-const standing = (officer) =>
-  make(
-    "p",
-    { class: `banner ${officer.decision}` },
-    say(`decide.${officer.decision}`, { name: officer.name, role: officer.role }),
-    officer.until ? ` ${say("decide.stands_until", { date: date(officer.until) })}` : "",
+/** To the officer: her own door to this folder, or one file. */
+function handOver() {
+  const line = `recveil desk --project ${now().project.folder} --as officer --key HER.key`;
+  return part(
+    say("decide.hand"),
+    make("p", { class: "lead" }, say("decide.hand.lead")),
+    make("div", { class: "code" }, make("pre", { tabindex: 0 }, make("code", {}, line))),
+    make("p", {}, say("decide.hand.file")),
+    make("p", { class: "row" }, make("a", { class: "button main", href: "/api/dossier", id: "dossier", download: "dossier.zip" }, say("decide.dossier"))),
+    make("p", { class: "small" }, say("decide.dossier.hint")),
   );
+}
 
-function form(sheet) {
-  const { officer } = choices();
-  const input = (key, options) => {
-    const made = make(key === "conditions" ? "textarea" : "input", {
-      ...(key === "conditions" ? { rows: 3 } : { type: "text" }),
-      ...options,
+/** Back from her: her answer as a file. */
+function takeBack() {
+  const input = make("input", { type: "file", id: "answer", accept: ".zip" });
+  input.addEventListener("change", async () => {
+    if (!input.files.length) return;
+    const went = await act(async () => {
+      await upload(input.files[0], "answer", () => {});
+      return ask("GET", "/api/state");
     });
-    made.value = key === "conditions" ? officer.conditions.join("\n") : (officer[key] ?? "");
-    return made;
-  };
-  const inputs = {
-    name: input("name", { autocomplete: "name", maxlength: 200 }),
-    role: input("role", { autocomplete: "organization-title", maxlength: 200 }),
-    conditions: input("conditions", {}),
-    reason: input("reason", { maxlength: 500 }),
-    until: input("until", { type: "date", max: "9999-12-31" }), // else a year has six digits
-    passphrase: input("passphrase", { type: "password", autocomplete: "off" }),
-  };
-  const fields = ["name", "role", "reason", "conditions", "until"].map((key) =>
-    field(`officer.${key}`, say(`decide.${key}`), inputs[key], say(`decide.${key}.hint`)),
-  );
-  const secret = make(
-    "details",
-    {},
-    make("summary", {}, say("decide.passphrase.more")),
-    field("officer.passphrase", say("decide.passphrase"), inputs.passphrase, say("decide.passphrase.hint")),
-  );
-  const sure = make("dialog", { class: "sure", "aria-labelledby": "sure-title" });
-  const sign = (decision) => async () => {
-    sure.close();
-    const conditions = inputs.conditions.value
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean);
-    const body = {
-      version: now().project.version,
-      name: inputs.name.value.trim(),
-      role: inputs.role.value.trim(),
-      decision,
-      reason: inputs.reason.value.trim(),
-      conditions,
-      until: inputs.until.value,
-      passphrase: inputs.passphrase.value || null,
-      sheet: sheet.dataset.digest,
-    };
-    if (await act(() => ask("POST", "/api/decide", body))) says(say(`decide.signed.${decision}`));
-  };
-  const ask_first = (decision) => (event) => {
-    event.preventDefault();
-    sure.replaceChildren(
-      make("h2", { id: "sure-title" }, say(`decide.sure.${decision}`)),
-      make("p", {}, say(`decide.sure.${decision}.text`)),
-      make(
-        "p",
-        { class: "row" },
-        make("button", { type: "button", onclick: () => sure.close(), autofocus: true }, say("decide.not_yet")),
-        make(
-          "button",
-          { type: "button", class: decision === "refused" ? "danger" : "main", id: "sure", onclick: sign(decision) },
-          say(`decide.do.${decision}`),
-        ),
-      ),
-    );
-    sure.showModal();
-  };
-  return make(
-    "form",
-    { class: "officer", onsubmit: ask_first("approved") },
-    ...fields,
-    secret,
-    make(
-      "p",
-      { class: "row" },
-      make("button", { class: "main", id: "approve" }, say("decide.approve")),
-      make(
-        "button",
-        { type: "button", class: "danger", id: "refuse", onclick: ask_first("refused") },
-        say("decide.refuse"),
-      ),
-    ),
-    sure,
+    if (went) says(say("decide.taken"));
+    input.value = "";
+  });
+  return part(
+    say("decide.take"),
+    make("p", { class: "lead" }, say("decide.take.lead")),
+    make("div", { class: "field", "data-field": "officer.answer" }, make("label", { for: "answer" }, say("decide.take.file")), input),
   );
 }

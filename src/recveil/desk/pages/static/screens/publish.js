@@ -3,6 +3,7 @@
 import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
+import { ask } from "../server.js";
 import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
 import { known, say, size } from "../words.js";
 
@@ -74,7 +75,38 @@ function published(found) {
       ),
     ),
     found.remarks?.length ? part(say("publish.remarks"), ...told(found.remarks)) : null,
+    sideBySide(),
   ];
+}
+
+/** Twenty rows before and after; asked for, shown here, and kept nowhere. */
+function sideBySide() {
+  const place = make("div", { class: "two" });
+  const look = async () => {
+    const { before, after } = await ask("GET", "/api/published/rows");
+    refill(place, rows("publish.before", before), rows("publish.after", after));
+  };
+  return part(
+    say("publish.rows"),
+    make("p", { class: "lead" }, say("publish.rows.lead")),
+    make("p", { class: "row" }, action(say("publish.rows.show"), look, { id: "rows" })),
+    place,
+  );
+}
+
+function rows(title, { columns, rows: all }) {
+  const cells = (row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)));
+  return make(
+    "div",
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": say(title) },
+    make("h3", {}, say(title)),
+    make(
+      "table",
+      { class: "releases" },
+      make("thead", {}, make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)))),
+      make("tbody", {}, ...all.map(cells)),
+    ),
+  );
 }
 
 function files(list, out) {

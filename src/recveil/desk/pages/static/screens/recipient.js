@@ -24,7 +24,55 @@ export async function show(root) {
       make("p", { class: "lead" }, say("recipient.why.lead")),
       text("purpose"),
       text("contract"),
+      make(
+        "details",
+        {},
+        make("summary", {}, say("recipient.more")),
+        ...["controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model"].map(text),
+        reviewDay(),
+      ),
     ),
+    changedLimits(all),
+  );
+}
+
+/** The day on which somebody looks again; it is published with the approval. */
+function reviewDay() {
+  const input = make("input", { type: "date", max: "9999-12-31", onchange: () => change({ recipient: { review: input.value } }) });
+  input.value = choices().recipient.review;
+  return field("recipient.review", say("recipient.review"), input, say("recipient.review.hint"));
+}
+
+/** Limits are the house's own: each may be another, with a reason that stands on the sheet. */
+function changedLimits(all) {
+  const usual = all.find((one) => one.name === choices().recipient.name) ?? all[0];
+  const rows = ["most_found", "most_membership", "most_recognised", "most_gained", "most_epsilon"].map((key) => {
+    const [value, ...reason] = (choices().recipient.limits[key] ?? "").split(":");
+    const number = make("input", { type: "text", inputmode: "decimal", placeholder: String(usual[key]) });
+    const why = make("input", { type: "text", maxlength: 300 });
+    number.value = value.trim();
+    why.value = reason.join(":").trim();
+    const keep = () => {
+      const limits = { ...choices().recipient.limits };
+      if (number.value.trim() && why.value.trim()) limits[key] = `${number.value.trim()}: ${why.value.trim()}`;
+      else delete limits[key];
+      if (Boolean(number.value.trim()) === Boolean(why.value.trim())) change({ recipient: { limits } });
+    };
+    number.addEventListener("change", keep);
+    why.addEventListener("change", keep);
+    return make(
+      "div",
+      { class: "pair" },
+      field(`recipient.limits.${key}`, say(`recipient.limit.${key}`), number),
+      field(`recipient.reason.${key}`, say("recipient.limit.reason"), why),
+    );
+  });
+  return make(
+    "details",
+    { "data-field": "recipient.limits" },
+    make("summary", {}, say("recipient.limits")),
+    make("p", {}, say("recipient.limits.lead")),
+    ...rows,
   );
 }
 

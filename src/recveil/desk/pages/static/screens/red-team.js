@@ -3,13 +3,12 @@
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { hear } from "../notices.js";
-import { action, bar, cards, jobList, part, refill } from "../pieces.js";
+import { action, bar, cards, field, jobList, meter, part, refill } from "../pieces.js";
 import { shortSpec } from "../specs.js";
 import { busy, change, choices, jobs, now, onResult, watch, work } from "../state.js";
 import { count, engine, interval, known, often, percent, say, slug } from "../words.js";
 
 const KNOWN = [1, 2, 4, 8, 16];
-let attacking = false; // the release is being made, and is then to be attacked
 
 export function show(root) {
   const before = make("div");
@@ -19,10 +18,6 @@ export function show(root) {
   watch((state) => {
     const running = busy("bundle", "red-team").length > 0;
     jobList(working, jobs("bundle", "red-team"), (one) => say(`red.job.${one.kind}`));
-    if (attacking && state.results.bundle && !running && !state.results["red-team"]) {
-      attacking = false;
-      work("red-team");
-    }
     const { bundle, "red-team": attacked } = state.results;
     const key = `${running} ${bundle} ${attacked} ${choices().candidates.chosen}`;
     if (before.dataset.key !== key) {
@@ -45,16 +40,12 @@ const attackNow = () =>
 
 /** Before the release is made: what it costs, since noise is drawn once and the ledger counts it. */
 function making() {
-  const make_it = async () => {
-    attacking = true;
-    attacking = await work("bundle");
-  };
   return [
     part(
       say("red.make"),
       make("p", { class: "lead" }, say("red.make.lead", { name: shortSpec(choices().candidates.chosen || "") })),
       now().seeded ? make("p", { class: "banner", role: "note" }, say("red.seeded")) : null,
-      make("p", { class: "row" }, action(say("red.make.do"), make_it, { class: "main", id: "make" })),
+      make("p", { class: "row" }, action(say("red.make.do"), () => work("red-team"), { class: "main", id: "make" })),
     ),
   ];
 }
@@ -63,7 +54,9 @@ function judged(report) {
   const promise = report.guarantee;
   const proved = promise?.status === "proved" || promise?.status === "experiment";
   return [
+    missing(report),
     make("p", { class: "verdict" }, summary(report)),
+    part(say("red.use"), ...useKept(report.use)),
     ...report.criteria.map(criterion),
     part(
       say(proved ? "card.promise" : "card.no_promise"),
@@ -71,19 +64,60 @@ function judged(report) {
       promise && make("p", { class: "small", ...engine }, promise.sentence),
     ),
     again(),
-    report.not_run.length
-      ? make(
-          "details",
-          {},
-          make("summary", {}, say("red.not_run", { n: report.not_run.length })),
-          make(
-            "ul",
-            { class: "bullets" },
-            ...report.not_run.map((gap) => make("li", engine, `${gap.attack} (${gap.criterion}): ${gap.why}`)),
-          ),
-        )
-      : null,
   ];
+}
+
+/** What was not tried stands first, each with what runs it. */
+function missing(report) {
+  if (!report.not_run.length && report.weaker == null) return null;
+  const shadows = report.not_run.some((gap) => gap.needs === "shadows");
+  const run = async () => {
+    if (await change({ red_team: { shadows: 8, measures: [], known: "" } })) work("red-team", { again: true });
+  };
+  return make(
+    "section",
+    { class: "banner missing", "aria-label": say("red.missing") },
+    make("h2", {}, say("red.missing")),
+    report.weaker != null && make("p", {}, say("red.weaker", { n: report.weaker })),
+    make("ul", { class: "bullets" }, ...report.not_run.map((gap) => make("li", {}, ...gapOf(gap)))),
+    shadows || report.weaker != null || choices().red_team.measures.length
+      ? make("p", { class: "row" }, action(say("red.run_missing"), run, { id: "run-missing" }))
+      : null,
+    ...["attributes", "also"].map(brought),
+  );
+}
+
+const gapOf = (gap) => [
+  make("b", {}, known(`attack.${slug(gap.attack)}`, gap.attack).text),
+  ` (${known(`criterion.${slug(gap.criterion)}`, gap.criterion).text}): `,
+  make("span", engine, gap.why),
+];
+
+/** A file that an attack needs: what people are, or another release of the same people. */
+function brought(key) {
+  const input = make("input", { type: "text", spellcheck: "false" });
+  input.value = choices().red_team[key];
+  const use = async () => {
+    if (await change({ red_team: { [key]: input.value.trim() } })) work("red-team", { again: true });
+  };
+  return make(
+    "details",
+    {},
+    make("summary", {}, say(`red.${key}`)),
+    field(`red_team.${key}`, say(`red.${key}.path`), input, say(`red.${key}.hint`)),
+    make("p", { class: "row" }, action(say("red.again.do"), use)),
+  );
+}
+
+/** Use against the wish: the other half. */
+function useKept(use) {
+  if (!use?.length) return [make("p", { class: "empty" }, say("red.use.none"))];
+  return use.map((one) =>
+    meter(say(`wish.${one.what}`), one.value == null ? null : one, say(`red.use.${one.verdict}`, { share: percent(one.asked) }), {
+      limit: one.asked,
+      colour: one.verdict === "kept" ? "s2" : one.verdict === "short" ? "s0" : "s3",
+    }),
+  );
 }
 
 function summary(report) {
@@ -112,6 +146,7 @@ function finding(one) {
   const verdict = VERDICTS[one.verdict] ?? "between";
   const controls = [
     one.control != null && say("red.control", { share: percent(one.control) }),
+    one.gain && say("red.gain", { share: percent(one.gain[0]), low: percent(one.gain[1]), high: percent(one.gain[2]) }),
     one.chance != null && say("red.chance", { share: percent(one.chance) }),
   ].filter(Boolean);
   return make(

@@ -2,11 +2,12 @@
 
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
-import { action, jobList, part, refill, told } from "../pieces.js";
+import { says } from "../notices.js";
+import { action, field, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
 import { shortSpec } from "../specs.js";
-import { busy, jobs, watch, work } from "../state.js";
-import { date, known, plain, say } from "../words.js";
+import { act, busy, jobs, now, watch, work } from "../state.js";
+import { date, known, plain, say, slug } from "../words.js";
 
 const DAY = 24 * 3600 * 1000;
 
@@ -22,6 +23,7 @@ export async function show(root) {
       make("p", { class: "row" }, run, make("a", { class: "button", href: "/red-team" }, say("watch.again.see"))),
       working,
     ),
+    part(say("watch.back"), takeBack()),
   );
   let seen = "";
   watch(async ({ results }) => {
@@ -36,6 +38,14 @@ export async function show(root) {
 
 function look(found) {
   return [
+    found.alarms.length
+      ? make(
+          "section",
+          { class: "problem alarms", role: "alert" },
+          make("h2", {}, say("watch.alarms")),
+          make("ul", { class: "bullets" }, ...found.alarms.map((one) => make("li", {}, alarm(one)))),
+        )
+      : null,
     part(
       say("watch.releases"),
       found.releases.length ? table(found.releases) : make("p", { class: "empty" }, say("watch.none")),
@@ -60,6 +70,28 @@ function look(found) {
       ? part(say("watch.problems"), make("ul", { class: "bullets" }, ...told(found.problems, "li")))
       : null,
   ];
+}
+
+function alarm(one) {
+  if (one.kind === "attack") return say("watch.alarm.attack", { attack: known(`attack.${slug(one.attack)}`, one.attack).text });
+  return one.kind === "release" ? say("watch.alarm.release", { n: one.n }) : say("watch.alarm.review", { date: date(one.date) });
+}
+
+/** The owner takes it back: signed with her key, and moved from where it goes out. */
+function takeBack() {
+  const inputs = ["name", "role", "reason"].map((key) => [key, make("input", { type: "text", maxlength: 500 })]);
+  const sign = async () => {
+    const said = Object.fromEntries(inputs.map(([key, input]) => [key, input.value.trim()]));
+    if (await act(() => ask("POST", "/api/withdraw", { ...said, version: now().project.version }))) says(say("decide.signed.withdrawn"));
+  };
+  return make(
+    "details",
+    {},
+    make("summary", {}, say("watch.withdraw")),
+    make("p", {}, say("watch.withdraw.lead")),
+    ...inputs.map(([key, input]) => field(`officer.${key}`, say(`decide.${key}`), input, say(`decide.${key}.hint`))),
+    make("p", { class: "row" }, action(say("decide.do.withdrawn"), sign, { class: "danger", id: "withdraw" })),
+  );
 }
 
 /** The dots of all promises about people together, where they simply add up. */

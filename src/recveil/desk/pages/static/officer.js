@@ -1,0 +1,133 @@
+/** The officer's page: how the case stands, the sheet, her decision, and the way back out of it. */
+
+import { make } from "/shared/dom.js";
+import { problem, says } from "./notices.js";
+import { field, part, refill, told } from "./fields.js";
+import { ask, Problem } from "./server.js";
+import { engine, language, say } from "./words.js";
+
+const screen = document.getElementById("screen");
+const [standing, sheet, history] = [make("div", { "aria-live": "polite" }), make("div"), make("div")];
+let now = null;
+
+function show(found) {
+  now = found;
+  const { outcome, sentence } = found.standing;
+  refill(
+    standing,
+    make("p", { class: `verdict outcome ${found.verdict.outcome}`, id: "verdict" }, say(`decide.outcome.${found.verdict.outcome}`)),
+    make("p", { class: `banner ${outcome}`, id: "standing", ...engine }, sentence),
+    ...found.problems.map((line) => make("p", { class: "problem", ...engine }, line)),
+    found.dossier && found.signed.length
+      ? make("p", { class: "row" }, make("a", { class: "button", href: "/api/answer", id: "answer" }, say("officer.answer")))
+      : null,
+  );
+  if (sheet.dataset.digest !== found.digest + outcome) {
+    sheet.dataset.digest = found.digest + outcome;
+    refill(
+      sheet,
+      make("p", { class: "small" }, say("officer.digest", { digest: found.digest.slice(0, 16) })),
+      make(
+        "p",
+        { class: "row" },
+        make("a", { class: "button", href: `/api/sheet/page?lang=${language}`, target: "_blank", rel: "noopener" }, say("decide.open")),
+      ),
+      make("iframe", { class: "sheet", src: `/api/sheet/page?lang=${language}`, title: say("decide.sheet") }),
+    );
+  }
+  refill(
+    history,
+    found.signed.length ? part(say("officer.signed"), make("ul", { class: "bullets" }, ...told(found.signed, "li"))) : null,
+  );
+}
+
+/** Do something that answers with the case; what goes wrong is told at its field. */
+async function act(doing) {
+  try {
+    show(await doing());
+    problem(null);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    problem(error);
+    return false;
+  }
+}
+
+const inputs = {
+  name: make("input", { type: "text", autocomplete: "name", maxlength: 200 }),
+  role: make("input", { type: "text", autocomplete: "organization-title", maxlength: 200 }),
+  opinion: make("textarea", { rows: 3 }),
+  reason: make("input", { type: "text", maxlength: 500 }),
+  conditions: make("textarea", { rows: 3 }),
+  until: make("input", { type: "date", max: "9999-12-31" }),
+  passphrase: make("input", { type: "password", autocomplete: "off" }),
+};
+
+const said = (decision) => ({
+  name: inputs.name.value.trim(),
+  role: inputs.role.value.trim(),
+  decision,
+  opinion: inputs.opinion.value.trim(),
+  reason: inputs.reason.value.trim(),
+  conditions: inputs.conditions.value
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean),
+  until: inputs.until.value,
+  passphrase: inputs.passphrase.value || null,
+  sheet: now.digest,
+});
+
+function form() {
+  const fields = ["name", "role", "opinion", "reason", "conditions", "until", "passphrase"].map((key) =>
+    field(`officer.${key}`, say(`decide.${key}`), inputs[key], say(`decide.${key}.hint`)),
+  );
+  const sure = make("dialog", { class: "sure", "aria-labelledby": "sure-title" });
+  const sign = (decision) => async () => {
+    sure.close();
+    const path = decision === "withdrawn" ? "/api/withdraw" : "/api/decide";
+    if (await act(() => ask("POST", path, said(decision)))) says(say(`decide.signed.${decision}`));
+  };
+  const confirm = (decision) => (event) => {
+    event.preventDefault();
+    sure.replaceChildren(
+      make("h2", { id: "sure-title" }, say(`decide.sure.${decision}`)),
+      make("p", {}, say(`decide.sure.${decision}.text`)),
+      make(
+        "p",
+        { class: "row" },
+        make("button", { type: "button", onclick: () => sure.close(), autofocus: true }, say("decide.not_yet")),
+        make(
+          "button",
+          { type: "button", class: decision === "approved" ? "main" : "danger", id: "sure", onclick: sign(decision) },
+          say(`decide.do.${decision}`),
+        ),
+      ),
+    );
+    sure.showModal();
+  };
+  const button = (id, decision, kind, options = {}) =>
+    make("button", { class: kind, id, ...options, onclick: confirm(decision) }, say(`decide.${id}`));
+  return make(
+    "form",
+    { class: "officer", onsubmit: confirm("approved") },
+    ...fields,
+    make(
+      "p",
+      { class: "row" },
+      button("approve", "approved", "main"),
+      button("refuse", "refused", "danger", { type: "button" }),
+      button("withdraw", "withdrawn", "danger", { type: "button" }),
+    ),
+    sure,
+  );
+}
+
+screen.append(standing, sheet, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), form()), history);
+await act(() => ask("GET", "/api/case"));
+if (now) inputs.name.value = now.who.name;
+document.body.dataset.ready = "yes";
+
+/** Whoever comes back to the page sees the case as it is now. */
+addEventListener("focus", () => act(() => ask("GET", "/api/case")));
