@@ -152,6 +152,7 @@ STEPS_OF_THEIR_OWN = {
     "evaluation.estimate": "what a comparison costs, before it starts",
     "governance.evidence": "what a decision rests on",
     "governance.sheet": "what the officer reads",
+    "governance.decision_card": "what was decided, beside the card",
     "governance.dossier": "what travels between owner and officer",
     "governance.use_kept": "use against the wish, the other half of a decision",
     "releases.agent": "keys of an SSH agent",

@@ -208,7 +208,6 @@ for _path, _view in (
     ("/solve", views.solved),
     ("/candidates", frontier.candidates),
     ("/bundle", views.bundle),
-    ("/red-team", views.red_team),
     ("/sheet", views.sheet),
     ("/published", views.published),
     ("/judge", court.court_board),
@@ -220,6 +219,11 @@ for _path, _view in (
     ("/judge/page", court.court_page),
 ):
     _shown(_path, _view, page=True)
+
+
+@router.get("/red-team")
+async def red_team(request: Request) -> Any:
+    return await asyncio.to_thread(views.red_team, state_of(request).project, language_of(request))
 
 
 @router.get("/sheet/page")

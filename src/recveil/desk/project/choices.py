@@ -56,10 +56,7 @@ class Protect:
 
 @dataclass(frozen=True)
 class To:
-    """name: a recipient that recveil knows, or a file. The rest is for the sheet alone, but for `review`, a day.
-
-    limits: changed ones, each as "0.05: the reason".
-    """
+    """name: a recipient that recveil knows, or a file. limits: changed ones, each as "0.05: the reason"."""
 
     name: str = ""
     purpose: str = ""
@@ -121,11 +118,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class RedTeam:
-    """What the attackers of the chosen release know: `known` items, else as many as the recipient is taken to know.
-
-    shadows: releases of halves to learn from; measures: all, where none is named. attributes: what people are, a
-    file; also: another bundle of the same people.
-    """
+    """What the attackers know: `known` items, else what the recipient is taken to know; files that they bring."""
 
     known: str = ""
     items: str = "random"

@@ -25,6 +25,7 @@ from recveil.governance.recipients import built_in
 from recveil.governance.standing import standing
 from recveil.measurement import skipped_in
 from recveil.releases import ledger
+from recveil.web.messages import teller
 
 KNOWN = 4  # items that the attacker of the headline knows
 OUTSIDE = (
@@ -120,19 +121,20 @@ def bundle(project: Project) -> dict[str, Any]:
     return {**desk.result(name), "place": f"bundles/{name}", "notes": desk.record(one)["notes"] if one else []}
 
 
-def red_team(project: Project) -> dict[str, Any]:
-    """The three criteria for the bundle, held against the recipient's limits."""
+def red_team(project: Project, language: str = "en") -> dict[str, Any]:
+    """The three criteria for the bundle, held against the recipient's limits, in sentences of a language."""
     choices, _ = project.read()
+    tell = teller("sheet", language)
     desk = JobStore(project)
     found = _there(desk.result(plan.red_team_job(desk, choices).id), "the bundle was not attacked yet")
     to = recipient(project, choices.recipient.name or "public")
-    judged = evidence.findings(found["measurements"], to)
+    judged = evidence.findings(found["measurements"], to, tell)
     return {
         "criteria": [
             {"criterion": name, "question": question, "findings": [f.record() for f in judged if f.criterion == name]}
             for name, question in CRITERIA.items()
         ],
-        "not_run": evidence.not_run(judged, skipped_in(found)),
+        "not_run": evidence.not_run(judged, skipped_in(found), tell),
         "measurements": found["measurements"],
         "riskiest": found["riskiest"],
         "bundle": found["name"],

@@ -165,11 +165,10 @@ def levels_of(known: Sequence[int] | None, lengths: NDArray[np.int64]) -> list[i
     """How many items the attacker knows: as asked, at most as many as anybody has, or as many as half of them have."""
     if known is None:
         return [r for r in KNOWN if r == 1 or 2 * np.count_nonzero(lengths >= r) >= len(lengths)]
-    longest = int(lengths.max(initial=0))
-    if min(known) < 1:
-        raise RecveilError(f"an attacker knows at least 1 item, not {min(known)}")
-    if min(known) > longest:
-        raise RecveilError(f"nobody has {min(known)} items to be known: the longest profile has {longest}")
+    if (least := min(known)) < 1:
+        raise RecveilError(f"an attacker knows at least 1 item, not {least}")
+    if least > (longest := int(lengths.max(initial=0))):
+        raise RecveilError(f"nobody has {least} items to be known: the longest profile has {longest}")
     return sorted({min(r, longest) for r in known})  # who is to know more than anybody has, knows all of it
 
 
@@ -243,10 +242,10 @@ def linked(
     if len(sides) > 1:
         others, other = sides[1]
         counted = other.success if whose.how == "closest" else other.claims
-        asked = np.isfinite(counted[:, r])
-        control = float(counted[asked, r].mean()) if asked.any() else None
-        if whose.how == "closest" and asked.any():  # else of strangers claims are counted, of people only right ones
-            strangers = len(np.unique(others.people[asked]))
+        if (asked := np.isfinite(counted[:, r])).any():
+            control = float(counted[asked, r].mean())
+            if whose.how == "closest":  # else of strangers claims are counted, of people only right ones
+                strangers = len(np.unique(others.people[asked]))
     right = float(outcome.success[claims, r].mean()) if claims.any() else 0.0
     words = [whose.note] if whose.note else []
     words.append(f"claims to have found {np.nanmean(outcome.claims[:, r]):.1%}, and is right in {right:.1%} of these")

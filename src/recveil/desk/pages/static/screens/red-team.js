@@ -90,7 +90,7 @@ function missing(report) {
 const gapOf = (gap) => [
   make("b", {}, known(`attack.${slug(gap.attack)}`, gap.attack).text),
   ` (${known(`criterion.${slug(gap.criterion)}`, gap.criterion).text}): `,
-  make("span", engine, gap.why),
+  make("span", {}, gap.why),
 ];
 
 /** A file that an attack needs: what people are, or another release of the same people. */
@@ -163,7 +163,7 @@ function finding(one) {
       ...controls.map((text) => ` · ${text}`),
       one.people ? ` · ${say("red.people", { people: count(one.people) })}` : "",
     ),
-    make("span", { class: "says", ...engine }, one.sentence),
+    make("span", { class: "says" }, one.sentence),
   );
 }
 
