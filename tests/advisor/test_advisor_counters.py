@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import API, ITEMS, click, client_of, join, opened
 from sqlalchemy import Engine, select
 from zones import drawn
 
-from recveil.advisor import noisy_counters, schema
+from recveil.advisor import applying, noisy_counters, schema
 from recveil.advisor.applying import apply
 from recveil.advisor.loading import load
 from recveil.advisor.noisy_counters import CounterBudget, blur, look, seal
@@ -177,6 +178,38 @@ def test_an_undone_click_is_remembered_where_only_she_can_tell(tmp_path: Path) -
         assert rows(advisor.engine, schema.marks) == []
 
 
+class DeadlockError(Exception):
+    """What PostgreSQL says of a deadlock."""
+
+    sqlstate = "40P01"
+
+
+@pytest.mark.parametrize(
+    ("fault", "tried"),
+    [
+        (sa.exc.IntegrityError("", {}, Exception()), 2),
+        (sa.exc.OperationalError("", {}, DeadlockError()), 2),
+        (sa.exc.OperationalError("", {}, Exception()), 1),
+    ],
+    ids=["another was quicker", "a deadlock", "no disk"],
+)
+def test_what_passes_is_tried_again_and_what_does_not_is_raised(fault: Exception, tried: int) -> None:
+    left, done = [fault], []
+
+    def work() -> int:
+        done.append(1)
+        if left:
+            raise left.pop()
+        return 7
+
+    if tried == 1:
+        with pytest.raises(sa.exc.OperationalError):
+            applying.again(work)
+    else:
+        assert applying.again(work) == 7
+    assert len(done) == tried
+
+
 # --- the ledger -----------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +231,8 @@ def test_a_year_has_its_looks_and_each_is_taken_once(database: str, clock: Clock
     assert taken == 9  # the tenth is kept to close the year
     (year,) = rows(engine, schema.years)
     assert year["done"] == 9 and year["key"] is not None
+    clock.at = year["opened"] + YEAR - 1
+    assert not look(engine, budget)
     for one in (engine, other):
         one.dispose()
 
@@ -226,6 +261,7 @@ def test_a_closed_year_is_never_read_again(database: str, clock: Clock) -> None:
     with reading(engine) as db:
         known = blur(db)
     assert known is not None and abs(known.people - 300) < 60
+    assert running["closed_people_spread"] == pytest.approx(continual.deviation(2, 3, closed["people_variance"]) ** 2)
     one_year = continual.deviation(2, 3, closed["variance"])
     assert known.deviation == pytest.approx(
         np.hypot(one_year, continual.deviation(1, 3, running["variance"])), abs=0.01

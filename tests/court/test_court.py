@@ -246,6 +246,13 @@ def test_the_answer_comes_at_a_time_fixed_beforehand(tmp_path: Path, monkeypatch
     with scoring.due(made, []):
         clock[0] += 6.25
     assert slept == [5.5, 0.75]
+    network = Submission("0" * 64, "network", 1, 0, Serving(0.0))
+    with scoring.due(made, [network]):
+        pass
+    most = made.settled.people + 6 * made.settled.count_variance**0.5
+    assert slept[-1] == pytest.approx(
+        7.0 + most * (made.settled.each + 0.02)
+    )  # whoever is judged, and each to the last
 
 
 def test_an_answer_has_the_same_form_whoever_is_judged(tmp_path: Path) -> None:
@@ -274,6 +281,19 @@ def test_values_and_intervals_are_those_of_the_noise(tmp_path: Path) -> None:
     gap = compare(made, one, entered(made, "list"))
     assert abs(gap.value - (truth["weights"] - truth["list"])) < 2 * gap.noise
     assert gap.other == "list" and gap.name == "weights"
+
+
+def test_a_comparison_has_the_sign_and_the_spread_of_its_people(tmp_path: Path) -> None:
+    """With hardly any noise it is what ir-measures would say, either way round."""
+    made = court(tmp_path, log(400), epsilon=2000.0)
+    people = made.people()
+    orders = {"popular": range(ITEMS), "rare": range(ITEMS - 1, -1, -1)}
+    one, other = (enter(made, saved(tmp_path, pl.DataFrame({"item": list(o)}), name)) for name, o in orders.items())
+    each = [values(e.submission.lists(people, 10), people, "ndcg@10") / ONE for e in (one, other)]
+    gap = each[0] - each[1]
+    for found, truth in ((compare(made, one, other), gap), (compare(made, other, one), -gap)):
+        assert found.value == pytest.approx(truth.mean(), abs=0.005) and abs(truth.mean()) > 0.02
+        assert found.sample == pytest.approx(1.96 * truth.std() / len(people) ** 0.5, rel=0.05)
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,15 @@ def test_a_person_with_very_many_ratings_is_bounded_too() -> None:
         assert 0.8 * UNIT**2 < sum(int(v) ** 2 for v in np.ravel(table)) <= UNIT**2
 
 
+@pytest.mark.parametrize("catalogue", [True, False])
+def test_of_very_many_items_all_count_unless_items_are_selected(catalogue: bool) -> None:
+    n = 600
+    data = from_ids(pl.Series([1] * n), pl.Series(range(n)), np.arange(n) % 5 + 1.0)
+    public = PublicInfo("ratings", "user", data.items, None, catalogue)
+    have = DpRatings(epsilon=4.0, delta=1e-6, scale="1..5").count(data, (), public)["have"]
+    assert np.count_nonzero(have) == (n if catalogue else 500)
+
+
 @pytest.mark.kernel
 def test_draws_equal_their_twins() -> None:
     rng = np.random.default_rng(4)
