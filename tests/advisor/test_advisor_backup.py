@@ -146,9 +146,9 @@ def test_noise_that_was_shown_never_meets_other_counts(tmp_path: Path, clock: Cl
     engine.dispose()
 
 
-@pytest.mark.parametrize(("away", "lost"), [(1, 0), (100, 1), (1000, 4)])
+@pytest.mark.parametrize(("away", "lost"), [(1, 0), (91.24, 0), (91.25, 1), (182.5, 2), (1000, 4)])
 def test_models_that_a_backup_does_not_know_of_are_spent(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, away: int, lost: int
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, away: float, lost: int
 ) -> None:
     monkeypatch.setattr(item_model, "_learn", lambda *_: {})
     engine = open_store(str(tmp_path / "advisor.sqlite"))
@@ -158,7 +158,7 @@ def test_models_that_a_backup_does_not_know_of_are_spent(
     engine.dispose()
     backup(str(tmp_path / "advisor.sqlite"), str(tmp_path / "b"))
     restore(str(tmp_path / "b"), str(tmp_path / "new.sqlite"))
-    clock.at += away * DAY
+    clock.at += int(away * DAY)
     new = open_store(str(tmp_path / "new.sqlite"))
     assert not make_due(new, budget)
     total = rho_of(8.0, 1e-6)

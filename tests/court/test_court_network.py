@@ -142,6 +142,20 @@ def test_the_process_can_open_nothing(tmp_path: Path) -> None:
         pass
 
 
+def test_a_network_that_is_not_loaded_in_time_ends_and_spends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that is too busy: it would be tried again for ever."""
+    from recveil.court import network
+
+    made = court(tmp_path, each=2.0)
+    entrant = enter(made, sums(tmp_path / "model.onnx", dense()))
+    monkeypatch.setattr(network, "LOADING", 0.0)
+    with pytest.raises(RecveilError, match="cannot be loaded within 0 s"):
+        score(made, [entrant])
+    assert [line["mechanism"] for line in made.lines()] == ["judge:count"]
+
+
 def test_the_validator_takes_what_the_court_takes_and_refuses_other_files_and_chance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

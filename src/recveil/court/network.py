@@ -75,6 +75,17 @@ class Running:
         scores = np.frombuffer(body, dtype="<f4")
         return (scores, "") if np.all(np.isfinite(scores)) else (None, "a score that is not a finite number")
 
+    def load(self, model: bytes) -> None:
+        """Raise where it cannot be loaded: no person took part in that, so it is no one person's failure."""
+        try:
+            self._send(struct.pack("<QQQd", len(model), self._width, MEMORY, self._each) + model)
+            status, size = struct.unpack("<BI", self.receive(5, LOADING))
+            said = self.receive(size, LOADING).decode(errors="replace")
+        except OSError:
+            raise RecveilError(f"it cannot be loaded within {LOADING:g} s and {MEMORY >> 30} GiB") from None
+        if status:
+            raise RecveilError(said)
+
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(data)
@@ -106,13 +117,7 @@ def running(model: bytes, width: int, each: float) -> Iterator[Running]:
         )  # fmt: skip
         try:
             made = Running(process, width, each)
-            assert process.stdin is not None
-            process.stdin.write(struct.pack("<QQQd", len(model), width, MEMORY, each) + model)
-            process.stdin.flush()
-            status, size = struct.unpack("<BI", made.receive(5, LOADING))
-            said = made.receive(size, LOADING).decode(errors="replace")
-            if status:
-                raise RecveilError(said)
+            made.load(model)
             yield made
         finally:
             process.kill()
