@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recveil.errors import unknown
+from recveil.errors import RecveilError, unknown
 from recveil.releases.places import Folder, Place
 
 ENGINES = ("local", "spark")
@@ -16,14 +17,35 @@ ENGINES = ("local", "spark")
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine by its name; `master` is that of Spark (spark://host:7077, yarn, local[4])."""
+    """An engine by its name; `master` is that of Spark (spark://host:7077, yarn, local[4]).
+
+    `memory` (4GB) is how much this machine may take: a log that needs more is released out of core, by way of a
+    `scratch` folder, which has to be one on a disk; without it, beside what is written.
+    """
 
     name: str = "local"
     master: str | None = None
+    memory: str | None = None
+    scratch: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
             raise unknown("--engine", self.name, ENGINES)
+        if self.on_spark and (self.memory or self.scratch):
+            raise RecveilError("--memory and --scratch are for --engine local; Spark has its own")
+        if self.scratch and not self.memory:
+            raise RecveilError("--scratch is where a log goes that --memory cannot hold; name it too: --memory 4GB")
+        _ = self.memory_bytes
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory that may be taken; None where nobody said."""
+        if self.memory is None:
+            return None
+        found = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) ?([KMGT])B?", self.memory.strip().upper())
+        if not found:
+            raise RecveilError(f"--memory is a size such as 4GB or 800MB, not {self.memory!r}")
+        return int(float(found[1]) * 1000 ** (1 + "KMGT".index(found[2])))
 
     @property
     def on_spark(self) -> bool:

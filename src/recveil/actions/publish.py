@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.actions.engine import LOCAL, Engine
+from recveil.actions.publish_disk import publish_disk
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.cache import fingerprint
 from recveil.evaluation.people import informed
@@ -21,6 +22,7 @@ from recveil.mechanism import Mechanism, Synthesis
 from recveil.mechanisms.spec import as_mechanism, text
 from recveil.randomness import source
 from recveil.releases import aside
+from recveil.releases import disk as out_of_core
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import check_writable, save, save_map
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
@@ -109,6 +111,9 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
         manifest = made.manifest
         if request.keep_map and made.id_map is not None:
             save_map(made.id_map, request.keep_map)
+    elif plan := out_of_core.planned(request.data, request.engine.memory_bytes):
+        made = publish_disk(request, mechanism, lists, plan, progress, answer=answer, enter=_enter)
+        manifest = made.manifest
     else:
         made, manifest = _here(request, mechanism, lists, answer, progress)
     if request.keep_statistics and made.published is not None:

@@ -40,6 +40,14 @@ Master = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk."),
+]
+ScratchFolder = Annotated[
+    str | None,
+    typer.Option("--scratch", metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle."),
+]
 OutsideBudget = Annotated[
     bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
 ]

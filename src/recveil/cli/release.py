@@ -15,8 +15,10 @@ from recveil.cli.arguments import (
     ItemsFile,
     Json,
     Master,
+    Memory,
     OutsideBudget,
     SchemaFile,
+    ScratchFolder,
     Seed,
     Types,
     answer,
@@ -79,6 +81,8 @@ def release(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
     engine: EngineName = "local",
     master: Master = None,
+    memory: Memory = None,
+    scratch: ScratchFolder = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -124,7 +128,7 @@ def release(
         licence=publication["licence"],
         key=publication["sign"],
         force=force,
-        engine=Engine(engine, master),
+        engine=Engine(engine, master, memory, scratch),
         seed=seed,
     )
     with terminal() as progress:

@@ -21,7 +21,7 @@ Codes = NDArray[np.int32]
 Singles = NDArray[np.float32]
 
 TRIES = 4  # proposals for an item in a sweep
-FEW = 0.1  # of the items: a sweep that changes fewer is the last
+FEW = 0.05  # of the items: a sweep that changes fewer is the last
 GUIDES = 256  # parts of a cumulated row whose ends are noted
 
 

@@ -7,6 +7,7 @@ spent on those set aside and on the others does not add up (docs/guarantees/judg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ def left_in(path: str | Path, rows: Interactions) -> tuple[Interactions, float]:
     """The rows that a release under this ledger may be about, and the share of people that it leaves out."""
     share = share_aside(hash_chain.read(path))
     return (parted(path, rows, share).train, share) if share else (rows, 0.0)
+
+
+def chooser(path: str | Path) -> tuple[Callable[[Interactions], Interactions], float]:
+    """What leaves of some rows those that a release under this ledger may be about, however few they are."""
+    share = share_aside(hash_chain.read(path))
+    return (lambda rows: parted(path, rows, share).train) if share else (lambda rows: rows), share
 
 
 def parts(group: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

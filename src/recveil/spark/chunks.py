@@ -7,25 +7,24 @@ order changes what comes out.
 
 from __future__ import annotations
 
-import json
 import pickle
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.data import NO_TIME, By, Interactions, from_ids
-from recveil.formats.duplicates import Keep, deduplicate
-from recveil.ids import code, places, plain, ranked
+from recveil.data import By, Interactions
+from recveil.ids import code
 from recveil.mechanism import Masked
 from recveil.randomness import Source
+from recveil.releases.chunks import ChunkLayout, Tokens, masked_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,47 +35,6 @@ _PIECE = 8 << 20  # bytes of counts in one row
 _PLAIN = {pa.large_string(): pa.string()} | {pa.large_list(t): pa.list_(t) for t in (pa.int32(), pa.float64())}
 
 Batches = Iterator[pa.RecordBatch]
-Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkLayout:
-    """What an executor must know to make Interactions of rows: the vocabularies, and what happens to repeats."""
-
-    items: pl.Series
-    tags: pl.Series | None
-    unit: Literal["user", "session"]
-    duplicates: Keep
-    timed: bool = True  # False: times serve to settle repeats, and are dropped then
-    untyped: frozenset[str] = frozenset()  # roles of ids whose type nobody declared
-
-    def interactions(self, frame: pl.DataFrame) -> Interactions:
-        """A chunk in its canonical order; a row without an item is no row, but its user is there."""
-        rows = frame.filter(pl.col("item").is_not_null()) if frame["item"].null_count() else frame
-        made = interactions(rows, self.unit).over_items(self.items)
-        if rows.height < frame.height:
-            made = made.over_users(ranked(plain(frame["user"].unique())))
-        if self.tags is not None and made.tags is not None:
-            made = replace(made, tag=_recoded(made.tag, made.tags, self.tags), tags=self.tags)
-        if made.time is None and made.kind in ("clicks", "sessions"):
-            made = made.grouped("item")  # Spark has no order of rows
-        made = deduplicate(made.canonical(), self.duplicates)
-        return made if self.timed or made.time is None else replace(made, time=None).canonical()
-
-
-def interactions(frame: pl.DataFrame, unit: Literal["user", "session"]) -> Interactions:
-    """Rows as they come, over vocabularies of their own."""
-    columns = {name: frame[name] for name in frame.columns}
-    time = columns.get("time")
-    return from_ids(
-        columns["user"],
-        columns["item"],
-        columns["rating"].to_numpy() if "rating" in columns else None,
-        None if time is None else time.fill_null(np.nan if time.dtype.is_float() else NO_TIME).to_numpy(),
-        columns.get("tag"),
-        unit,
-        columns.get("session"),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,17 +116,6 @@ def each(
                 yield from arrow(rows(step.value(chunk)), schema)
 
     return gathered(data.frame, by).mapInArrow(made, spark_schema(schema))
-
-
-def masked_frame(masked: Masked, tokens: Tokens) -> pl.DataFrame:
-    """Masked rows with the token and the origin of their user, and one more row for the notes."""
-    rows = masked.rows
-    names = pl.Series(tokens(rows.users.to_list()), dtype=pl.Int64)
-    made = rows.frame().with_columns(
-        token=names.gather(rows.user), origin=masked.origin.gather(rows.user), notes=pl.lit(None, pl.String)
-    )
-    notes = pl.DataFrame({"notes": [json.dumps(dict(masked.notes))]})
-    return pl.concat([made, notes], how="diagonal") if masked.notes else made
 
 
 # --- rows to the executors, and back ------------------------------------------------------------------------
@@ -258,10 +205,6 @@ def _split(frame: pl.DataFrame, by: str, groups: int | None) -> Iterator[pl.Data
     starts = np.flatnonzero(np.diff(code(frame[by])[0], prepend=-1))[::groups]
     for begin, end in zip(starts, [*starts[1:], frame.height], strict=True):
         yield frame[int(begin) : int(end)]
-
-
-def _recoded(tag: Any, tags: pl.Series, over: pl.Series) -> Any:
-    return places(tags, over)[tag]
 
 
 _COUNTS = pa.schema([("part", pa.int64()), ("piece", pa.int32()), ("counts", pa.binary())])

@@ -20,9 +20,10 @@ from recveil.formats.roles import TOLD, Names, assign, parse_columns, parse_type
 from recveil.formats.schema import Schema, check_alone
 from recveil.ids import as_type, listed, plain, ranked
 from recveil.releases.bundle import check_stated, data_files, placed
+from recveil.releases.chunks import ChunkLayout
 from recveil.releases.places import Place
 from recveil.spark.checking import Wanted, checked
-from recveil.spark.chunks import ChunkLayout, Table
+from recveil.spark.chunks import Table
 from recveil.spark.lake import literal
 from recveil.spark.loading import WantedColumns, load
 

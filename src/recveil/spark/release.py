@@ -21,6 +21,7 @@ from recveil.mechanism import Masking, Mechanism, PublicInfo, Synthesis
 from recveil.randomness import Source, source
 from recveil.releases.bundle import check_writable, placed, save, save_parts
 from recveil.releases.catalogue import Catalogue, check_public
+from recveil.releases.chunks import Tokens, interactions
 from recveil.releases.places import Place
 from recveil.releases.release import (
     SAME_KEY,
@@ -36,7 +37,7 @@ from recveil.releases.release import (
     time_rule,
 )
 from recveil.releases.signing import Signer
-from recveil.spark.chunks import Batches, Table, Tokens, arrow, interactions, pieces, rewrite, spark_schema, total
+from recveil.spark.chunks import Batches, Table, arrow, pieces, rewrite, spark_schema, total
 from recveil.spark.lake import write_parts
 from recveil.spark.neighbours import critical_items
 from recveil.spark.reading import narrow, over_catalogue

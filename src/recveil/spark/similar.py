@@ -24,7 +24,8 @@ from recveil.kernels.distinct import distinct
 from recveil.kernels.record_search import index, reaches
 from recveil.mechanisms.mbrw import ANOTHER, MBRW, TRIES, Clickstreams, Plan, another, seeded_by
 from recveil.randomness import Source
-from recveil.spark.chunks import Batches, Table, Tokens, arrow, chunks, flat, gathered, rewrite, shared, total
+from recveil.releases.chunks import Tokens
+from recveil.spark.chunks import Batches, Table, arrow, chunks, flat, gathered, rewrite, shared, total
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -165,7 +166,7 @@ def _refused(
     drawn: DataFrame, real: DataFrame, blocks: RecordBlocks, theta: float, items: pl.Series
 ) -> NDArray[np.int64]:
     """The numbers of the drawn streams whose cosine to some real one reaches theta, ascending."""
-    from recveil.spark.chunks import ChunkLayout
+    from recveil.releases.chunks import ChunkLayout
 
     spark = drawn.sparkSession.sparkContext
     rows = gathered(drawn.where("notes is null").select("user", "item"), "user")

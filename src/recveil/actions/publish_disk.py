@@ -1,0 +1,66 @@
+"""publish, out of core: from a log that memory does not hold to a bundle, by way of scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recveil.errors import RecveilError
+from recveil.ids import listed
+from recveil.mechanism import Mechanism
+from recveil.releases import aside
+from recveil.releases.bundle import check_writable, placed, save_map
+from recveil.releases.catalogue import Catalogue, read_off
+from recveil.releases.disk import DiskPlan, read_disk
+from recveil.releases.disk_release import DiskMade, check_runs, release_disk
+from recveil.releases.progress import WARNING, Progress
+from recveil.releases.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from recveil.actions.publish import ReleaseRequest
+
+
+def publish_disk(
+    request: ReleaseRequest,
+    mechanism: Mechanism,
+    lists: Catalogue,
+    plan: DiskPlan,
+    progress: Progress,
+    *,
+    answer: str,
+    enter: Callable[..., Any],
+) -> DiskMade:
+    """The release by this machine, of a log that its memory does not hold."""
+    check_runs(mechanism)
+    for option, wish in (("--format", request.format != "parquet"), ("--holdout", request.holdout)):
+        if wish or request.data.fold_tags:
+            what = option if wish else "--fold-tags"
+            raise RecveilError(f"{what} is for logs that memory holds; leave it out, or allow more with --memory")
+    request.engine.check_reach(request.out)
+    where = placed(request.out)
+    check_writable(where, request.force)
+    scratch = request.engine.scratch or str(Path(request.out).absolute().parent)
+    progress.note(f"plan: {plan.line} by way of {scratch}, where the rows of people lie until this ends")
+    plan.check_room(scratch)
+    chosen, without = aside.chooser(request.ledger) if request.ledger else (lambda rows: rows, 0.0)
+    with scratch_folder(scratch) as folder:
+        rows = read_disk(request.data.under(mechanism), folder, plan.parts, progress, chosen)
+        if mechanism.is_proved and lists.items is not None and len(rows.layout.items) == len(listed(lists.items)):
+            progress.note(WARNING + read_off(len(rows.layout.items)))
+        made = release_disk(
+            rows,
+            mechanism,
+            where,
+            {"schema_from": request.data.schema_from, "chosen_on_data": answer},
+            seed=request.seed,
+            time=request.time,  # type: ignore[arg-type]
+            catalogue=lists,
+            enter=enter(request, lambda: rows.digest, without),
+            keep_map=bool(request.keep_map),
+            publication={"force": request.force, "licence": request.licence, "sign": request.key},
+            tick=progress.counter(mechanism.name, 2 * rows.rows),
+        )
+    if request.keep_map and made.id_map is not None:
+        save_map(made.id_map, request.keep_map)
+    return made

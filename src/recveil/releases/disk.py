@@ -1,0 +1,208 @@
+"""The engine out of core: a log too large for memory, on a disk in parts of whole people, one part in memory at a time.
+
+A part is an Interactions like any other: the same mechanisms, kernels and keyed randomness work on it, and neither the
+number of parts nor the size of a batch changes a row of what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from recveil.data import By, Interactions
+from recveil.errors import RecveilError
+from recveil.formats import from_frame, parse_columns, parse_types, read
+from recveil.formats.parts import KINDS, ending_of, parts_of
+from recveil.formats.schema import as_schema
+from recveil.formats.sources import one_line
+from recveil.ids import keys, union
+from recveil.mechanism import Masked
+from recveil.releases import local
+from recveil.releases.chunks import ChunkLayout, interactions
+from recveil.releases.inputs import Input
+from recveil.releases.progress import WARNING, Progress
+from recveil.releases.scratch import Store, by_person, check_room
+
+BATCH_ROWS = 1_000_000
+ROW_BYTES = 150  # of memory that a row takes while it is worked on
+SCRATCH_BYTES = 20
+MOST_PARTS = 400  # files that are open at once
+MOST_IDS = 5_000_000  # items, or tags, that stand in memory
+
+
+@dataclass(frozen=True, eq=False)
+class DiskTable:
+    """Rows on a disk in parts of whole people, and what is known of all of them."""
+
+    store: Store
+    layout: ChunkLayout
+    specimen: Interactions  # a few rows, which tell what columns there are
+    rows: int
+    digest: str  # of all rows, whatever their order and parts
+
+    def parts(self) -> Iterator[Interactions]:
+        """The people of each part with all their rows, repeated ones settled."""
+        for number in range(self.store.parts):
+            yield self.layout.interactions(self.store.part(number))
+
+
+def total(data: DiskTable, count: Callable[[Interactions], Any], by: By, tick: local.Tick) -> Any:
+    """The sum of `count` over all parts; None where it counts nothing."""
+    found = None
+    for part in data.parts():
+        some = local.total(part, count, by, tick)
+        if some is not None:
+            found = some if found is None else found + some
+    return found
+
+
+def narrow(data: DiskTable, column: str, codes: NDArray[Any]) -> tuple[DiskTable, pl.Series]:
+    """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
+    ids = getattr(data.layout, column).gather(codes)
+    specimen = getattr(data.specimen, f"over_{column}")(ids)
+    vocabulary: dict[str, Any] = {column: ids}
+    return replace(data, layout=replace(data.layout, **vocabulary), specimen=specimen), ids
+
+
+def rewrite(
+    data: DiskTable, mask: Callable[[Interactions], Masked], by: By, tick: local.Tick, everyone: bool
+) -> Iterator[Masked]:
+    """Every part masked; those in which nobody is left out."""
+    for part in data.parts():
+        if len(part) or (everyone and part.n_users):
+            yield local.rewrite(part, mask, by, tick, everyone)
+
+
+@dataclass(frozen=True)
+class DiskPlan:
+    """What reading a log out of core will take, told by footers and sizes of files before any row is read."""
+
+    files: int
+    size: int
+    rows: int
+    parts: int
+
+    @property
+    def line(self) -> str:
+        files = f"{self.files} file{'s' * (self.files != 1)} of {self.size / 1e9:.2f} GB"
+        return f"{files}, more than --memory holds: out of core, {self.parts} parts"
+
+    def check_room(self, place: str) -> None:
+        check_room(place, self.rows * SCRATCH_BYTES)
+
+
+def planned(given: Input, memory: int | None) -> DiskPlan | None:
+    """How a log is parted that takes more than so much memory; None where memory holds it, or nobody named any."""
+    if memory is None or not given.is_place or given.is_sample:
+        return None
+    files = parts_of(given.source)
+    size, rows = 0, 0
+    for file in files:
+        with one_line(file):
+            size += Path(file).stat().st_size
+            parquet = KINDS.get(ending_of(file)) == "parquet"
+            packed = file.endswith((".gz", ".zst"))
+            rows += pq.read_metadata(file).num_rows if parquet else Path(file).stat().st_size // (4 if packed else 12)
+    if rows * ROW_BYTES <= memory:
+        return None
+    parts = -(-3 * rows * ROW_BYTES // memory)
+    if parts > MOST_PARTS:
+        least = 3 * rows * ROW_BYTES / MOST_PARTS
+        raise RecveilError(f"--memory is too small for these data: {ceil(least / 1e6)}MB would do")
+    return DiskPlan(len(files), size, rows, parts)
+
+
+def read_disk(
+    given: Input,
+    folder: Path,
+    parts: int,
+    progress: Progress,
+    chosen: Callable[[Interactions], Interactions] = lambda rows: rows,
+) -> DiskTable:
+    """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts."""
+    store, vocabulary = Store(folder, "rows", parts), _Vocabulary()
+    with store.filling(by_person(parts)) as put:
+        for batch in batches(given, progress):
+            put(vocabulary.seen(chosen(batch)))
+    return vocabulary.table(store, given)
+
+
+def batches(given: Input, progress: Progress) -> Iterator[Interactions]:
+    """The rows of DATA, checked, a part of a parquet file or another file at a time."""
+    columns = parse_columns(given.columns) if isinstance(given.columns, str) else given.columns
+    types = parse_types(given.types) if isinstance(given.types, str) else given.types
+    how: dict[str, Any] = {"columns": columns, "types": types, "schema": as_schema(given.schema), "duplicates": "all"}
+    how |= {"broken": given.broken, "note": lambda line: progress.note(f"{WARNING}{line}")}
+    files = parts_of(given.source)
+    for number, name in enumerate(files):
+        progress.step("reading", number, len(files))
+        if KINDS.get(ending_of(name)) != "parquet":
+            yield read(name, **how)
+            continue
+        with one_line(name):
+            file = pq.ParquetFile(name)
+            for batch in file.iter_batches(BATCH_ROWS):
+                yield from_frame(pl.DataFrame(batch), **how)
+    progress.step("reading", len(files), len(files))
+
+
+class _Vocabulary:
+    """What is learnt of all rows as they pass: ids, types, how many there are, a digest."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, list[pl.Series]] = {"item": [], "tag": []}
+        self.first: Interactions | None = None
+        self.rows, self.digest = 0, 0
+        self.untyped: frozenset[str] = frozenset()
+
+    def seen(self, batch: Interactions) -> pl.DataFrame:
+        """The rows of a batch; people without any have one without an item."""
+        self.first = batch.take(slice(0, 1000)) if self.first is None else self.first
+        self.rows += len(batch)
+        self.untyped |= batch.untyped
+        frame = batch.frame()
+        for role, ids in self.ids.items():
+            if role in frame.columns:
+                ids[:] = [union(*ids, getattr(batch.compact(), f"{role}s"))]
+                if len(ids[0]) > MOST_IDS:
+                    raise RecveilError(f"more than {MOST_IDS:,} {role}s, and their ids have to stand in memory")
+        self.digest += _digest(batch)
+        there = np.zeros(batch.n_users, dtype=bool)
+        there[batch.user] = True
+        if there.all():
+            return frame
+        nobody = pl.DataFrame({"user": batch.users.filter(pl.Series(~there))})
+        return pl.concat([frame, nobody], how="diagonal")
+
+    def table(self, store: Store, given: Input) -> DiskTable:
+        if self.first is None:
+            raise RecveilError(f"{given.name}: no rows")
+        items = self.ids["item"][0] if self.ids["item"] else self.first.items
+        tags = self.ids["tag"][0] if self.ids["tag"] else None
+        keep: Any = given.duplicates
+        layout = ChunkLayout(items, tags, self.first.unit, keep, untyped=self.untyped, ordered=True)
+        made = replace(interactions(self.first.frame(), layout.unit), levels=self.first.levels).over_items(items)
+        kinds: Mapping[str, Any] = store.kinds
+        said = ",".join(f"{name} {kind}" for name, kind in sorted(kinds.items()))
+        return DiskTable(store, layout, made, self.rows, f"{said}:{layout.unit}:{self.rows}:{self.digest % 2**64}")
+
+
+def _digest(batch: Interactions) -> int:
+    """The sum of hashes of rows, which no order changes."""
+    columns = [batch.keys("user")[batch.user], batch.keys("item")[batch.item]]
+    columns += [np.asarray(c).view(np.uint64) for c in (batch.rating, batch.time, batch.session) if c is not None]
+    if batch.tag is not None and batch.tags is not None:
+        columns.append(keys(batch.tags)[batch.tag])
+    mixed = np.zeros(len(batch), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return int(mixed.sum(dtype=np.uint64))

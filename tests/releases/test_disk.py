@@ -1,0 +1,193 @@
+"""Out of core: the rows of memory for a seed, in any parts; scratch that is its owner's alone, and gone in the end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from test_contracts import fitting, mechanism
+
+from recveil.data import Interactions, from_ids
+from recveil.errors import RecveilError
+from recveil.mechanism import Mechanism
+from recveil.mechanisms import MECHANISMS
+from recveil.mechanisms.spec import parse
+from recveil.releases import disk, scratch
+from recveil.releases.bundle import load, placed
+from recveil.releases.disk_release import check_runs, release_disk
+from recveil.releases.inputs import Input
+from recveil.releases.progress import SILENT
+from recveil.releases.release import release
+
+RUNS = sorted(name for name, m in MECHANISMS.items() if not m.local_only and not m.cluster_steps)
+SAID = {"schema_from": "", "chosen_on_data": "not on record"}
+
+
+def both(data: Interactions, how: Mechanism, place: Path, parts: int, **wishes: Any) -> None:
+    """Release from memory and out of core, and compare all that is released and said."""
+    place.mkdir()
+    rows = data.frame()
+    for number, begin in enumerate(range(0, rows.height, max(rows.height // 3, 1))):
+        part = rows[begin : begin + max(rows.height // 3, 1)].rename({"user": data.unit})
+        part.write_parquet(place / f"part-{number}.parquet")
+    given = Input(sorted(map(str, place.glob("*.parquet"))), duplicates="all")
+    wanted = release(given.rows(), how, seed=11, **wishes)
+    with scratch.scratch_folder(place / "scratch") as folder:
+        table = disk.read_disk(given, folder, parts, SILENT)
+        made = release_disk(table, how, placed(place / "out"), SAID, seed=11, keep_map=True, part_rows=200, **wishes)
+    assert not list((place / "scratch").iterdir())
+    found = load(place / "out")
+    assert found.data.frame().equals(wanted.data.frame())
+    assert found.guarantee == wanted.guarantee
+    assert made.manifest["notes"] == dict(wanted.notes)
+    assert made.manifest["parameters"] == vars(wanted.mechanism)
+    if wanted.id_map is not None:
+        assert made.id_map is not None
+        shown = wanted.id_map.filter(pl.col("released").is_in(wanted.data.users.implode())).sort("released")
+        assert made.id_map.equals(shown)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_same_rows_in_any_parts(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for parts, batch in ((1, 50), (7, 10**6)):
+        monkeypatch.setattr(disk, "BATCH_ROWS", batch)
+        both(fitting(name), mechanism(name), tmp_path / str(parts), parts)
+
+
+def test_sessions_of_people_stay_together(tmp_path: Path) -> None:
+    from test_sessions import shoppers
+
+    data = shoppers(400)
+    both(data, parse("dp-streams:epsilon=20,delta=0.01"), tmp_path / "sessions", 3)
+    both(data, parse("pseudonymise"), tmp_path / "people", 3)
+
+
+def test_clicks_without_times_keep_the_order_of_the_log(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    data = from_ids(pl.Series(rng.integers(0, 40, 900)), pl.Series(rng.integers(0, 30, 900)))
+    both(data, parse("dp-streams:epsilon=50,delta=0.01"), tmp_path / "streams", 4)
+
+
+def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("user,item,rating\n7,1,3\n8,2,4\n")
+    (tmp_path / "b.csv").write_text("user,item,rating\n7,x,5\nanna,1,2\n")
+    given = Input([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
+    with scratch.scratch_folder(tmp_path / "s") as folder:
+        table = disk.read_disk(given, folder, 3, SILENT)
+        release_disk(table, parse("pseudonymise"), placed(tmp_path / "out"), SAID, seed=1)
+    wanted = release(given.rows(), parse("pseudonymise"), seed=1)
+    assert load(tmp_path / "out").data.frame().equals(wanted.data.frame())
+
+
+@pytest.mark.parametrize("name", sorted(set(MECHANISMS) - set(RUNS)))
+def test_what_does_not_run_says_so(name: str) -> None:
+    with pytest.raises(RecveilError, match=f"{name} does not run out of core: "):
+        check_runs(mechanism(name))
+
+
+def test_scratch_is_for_its_owner_alone_and_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
+    with scratch.scratch_folder(tmp_path) as folder:
+        store = scratch.Store(folder, "rows", 2)
+        with store.filling(scratch.by_person(2)) as put:
+            put(pl.DataFrame({"user": [1, 2, 3], "item": [1, 1, 2]}))
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {file.stat().st_mode & 0o777 for file in folder.glob("rows-*")} == {0o600}
+        left = tmp_path / f"{scratch.PREFIX}0123"
+        left.mkdir()
+        (left / scratch.LOCK).touch()
+        with scratch.scratch_folder(tmp_path):
+            assert not left.exists()  # nobody holds it
+            assert folder.exists()  # this one is held
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_person_is_in_one_part_and_another_run_has_other_parts() -> None:
+    frame = pl.DataFrame({"user": np.arange(1000)})
+    one, other = scratch.by_person(4), scratch.by_person(4)
+    assert np.array_equal(one(frame), one(frame.cast(pl.String)))
+    assert not np.array_equal(one(frame), other(frame))
+    assert np.bincount(one(frame), minlength=4).min() > 150
+
+
+def test_too_little_memory_or_room_is_foretold(tmp_path: Path) -> None:
+    pl.DataFrame({"user": np.arange(10_000), "item": 1}).write_parquet(tmp_path / "log.parquet")
+    log = Input(str(tmp_path / "log.parquet"))
+    assert disk.planned(log, None) is None
+    assert disk.planned(log, 10**9) is None
+    plan = disk.planned(log, 10**6)
+    assert plan is not None
+    assert (plan.rows, plan.parts) == (10_000, 5)
+    with pytest.raises(RecveilError, match=r"--memory is too small for these data: .* would do"):
+        disk.planned(log, 1000)
+    with pytest.raises(RecveilError, match=r"of room, and about .* are needed; name another folder with --scratch"):
+        scratch.check_room(tmp_path / "not yet there", 10**18)
+
+
+def test_the_command_line_says_its_plan_and_gives_the_rows_of_memory(tmp_path: Path, recveil: Any) -> None:
+    rng = np.random.default_rng(1)
+    log = pl.DataFrame({"user": rng.integers(0, 500, 9000), "item": rng.integers(0, 90, 9000), "time": np.arange(9000)})
+    log.write_parquet(tmp_path / "log.parquet")
+    common = ("release", str(tmp_path / "log.parquet"), "--with", "pseudonymise", "--seed", "3", "-o")
+    done = recveil(*common, str(tmp_path / "parts"), "--memory", "0.5MB", "--scratch", str(tmp_path / "scratch"))
+    assert "plan: 1 file of 0.00 GB, more than --memory holds: out of core, 9 parts by way of " in done.stderr
+    recveil(*common, str(tmp_path / "whole"), "--memory", "1GB")
+    assert (tmp_path / "whole" / "data.parquet").exists()
+    assert load(tmp_path / "parts").data.frame().equals(load(tmp_path / "whole").data.frame())
+    assert not list((tmp_path / "scratch").iterdir())
+    for wish, line in (
+        (("--memory", "much"), "--memory is a size such as 4GB or 800MB, not 'much'"),
+        (("--scratch", "x"), "--scratch is where a log goes that --memory cannot hold"),
+        (("--memory", "0.5MB", "--format", "csv"), "--format is for logs that memory holds"),
+        (("--memory", "1KB"), "--memory is too small for these data: 1MB would do"),
+    ):
+        done = recveil(*common, str(tmp_path / "none"), *wish, code=1)
+        assert line in done.stderr
+        assert not (tmp_path / "none").exists()
+
+
+def test_a_disk_that_is_full_is_one_line_and_publishes_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk without room."""
+    n = 400_000
+    pl.DataFrame({"user": np.arange(n), "item": np.random.default_rng(1).integers(0, 2**40, n)}).write_parquet(
+        tmp_path / "log.parquet"
+    )
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
+        "from recveil.cli.app import main; sys.argv[0] = 'recveil'; main()"
+    )
+    wish = ["release", "log.parquet", "--with", "pseudonymise", "-o", "out", "--memory", "30MB", "--scratch", "s"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *wish], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("recveil: s cannot be written: ")
+    assert last.endswith("File too large")
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert not list((tmp_path / "s").iterdir())
+
+
+def test_a_run_that_is_killed_leaves_scratch_that_the_next_one_sweeps(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from recveil.releases.scratch import scratch_folder\n"
+        "with scratch_folder(sys.argv[1]): print('there', flush=True); time.sleep(600)"
+    )
+    run = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "there\n"
+    scratch.sweep(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1  # it is alive
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    assert len(list(tmp_path.iterdir())) == 1
+    with scratch.scratch_folder(tmp_path):
+        assert len(list(tmp_path.iterdir())) == 1
+    assert not list(tmp_path.iterdir())
