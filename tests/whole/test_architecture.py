@@ -159,6 +159,8 @@ STEPS_OF_THEIR_OWN = {
     "releases.token": "keys on a token",
     "governance.export": "bundles for the tools of others",
     "releases.local": "the local engine",
+    "releases.disk_release": "the same out of core",
+    "actions.publish_disk": "publish for a log that memory does not hold",
     "evaluation.losses": "what a release has lost, in words",
     "actions.next_steps": "what to type next",
     "evaluation.people": "what people are, as questions",
@@ -215,6 +217,7 @@ LONG_FUNCTIONS = {
     "papers/clicks/experiments.py:knn_attack": "an experiment of the paper with all its settings",
     "spark/reading.py:read_table": "the arguments of formats.read, and public items",
     "spark/release.py:release_table": "what release and save take together",
+    "releases/disk_release.py:release_disk": "the same",
     "advisor/connections.py:bounded": "one protocol, state by state",
 }
 
