@@ -6,6 +6,8 @@ import configparser
 import json
 import logging
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,28 @@ def test_the_files_can_be_read() -> None:
     assert "recveil advisor serve --config" in unit["Service"]["ExecStart"]
     instructions = re.findall(r"^([A-Z]+) ", (DEPLOY / "Containerfile").read_text(), re.M)
     assert instructions[0] == "FROM" and "USER" in instructions and instructions[-1] == "ENTRYPOINT"
+
+
+@pytest.mark.parametrize("unit", ["recveil-advisor.service", "recveil-backup.service", "recveil-backup.timer"])
+def test_systemd_takes_the_units(unit: str, tmp_path: Path) -> None:
+    """By its own validator; the program that they start is not there, and stands in for itself."""
+    verify = shutil.which("systemd-analyze")
+    if verify is None:
+        pytest.skip("systemd is not installed")
+    for path in DEPLOY.glob("recveil-*"):
+        text = path.read_text(encoding="utf-8").replace("/opt/recveil/bin/recveil", "/bin/true")
+        (tmp_path / path.name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [verify, "verify", str(tmp_path / unit)], capture_output=True, text=True, timeout=60, check=False
+    )
+    ours = [line for line in done.stderr.splitlines() if "recveil" in line]
+    assert ours == [], done.stderr
+
+
+def test_passwords_may_have_any_characters() -> None:
+    yaml = pytest.importorskip("yaml")
+    advisor = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["advisor"]["environment"]
+    assert "PASSWORD" not in advisor["RECVEIL_SERVE_DATABASE"] and advisor["PGPASSWORD"] == "${DATABASE_PASSWORD}"
 
 
 def test_settings_come_from_options_then_variables_then_the_file(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from recveil import __version__
 from recveil.advisor import people_api, platform_api, problems, public_api
 from recveil.advisor.elements import element
 from recveil.advisor.guard import HEADERS, AdvisorGuard
-from recveil.advisor.offline import offline_page
+from recveil.advisor.offline import OfflinePages
 from recveil.advisor.service import Advisor
 from recveil.web import messages
 
@@ -65,7 +65,7 @@ async def _unexpected(_: Request, __: Exception) -> JSONResponse:
 
 
 def _pages(app: FastAPI) -> None:
-    templates = Jinja2Templates(directory=HERE / "templates")
+    templates, saved_pages = Jinja2Templates(directory=HERE / "templates"), OfflinePages()
 
     def page(request: Request, name: str) -> HTMLResponse:
         """In the language that the browser asks for."""
@@ -89,6 +89,6 @@ def _pages(app: FastAPI) -> None:
     @app.get("/history/offline", include_in_schema=False)
     async def offline(request: Request) -> Response:
         language = messages.chosen(request.headers.get("accept-language"))
-        saved = await asyncio.to_thread(offline_page, await request.app.state.advisor.shown(), language)
+        saved = await asyncio.to_thread(saved_pages.of, await request.app.state.advisor.shown(), language)
         named = {"Content-Disposition": 'attachment; filename="recveil-history.html"', "Vary": "Accept-Language"}
         return Response(saved, media_type="text/html", headers=named)

@@ -2,13 +2,14 @@
 
 uvicorn's httptools protocol reads a header of any length, waits for ever, and takes as many sockets as the system has.
 Here a connection that has not moved on to its next step (a whole request, a whole answer) in PATIENCE seconds is cut.
+Where a network has all that it may have, a new connection takes the place of its oldest one that waits for nothing from
+us (nothing sent, half a request, between requests): slow sockets push out each other, not whoever really asks.
 """
 
 from __future__ import annotations
 
 import resource
 from asyncio import Transport
-from collections import Counter
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -38,7 +39,7 @@ def room() -> int:
 def bounded(trusted: str = "", total: int = CONNECTIONS, patience: float = PATIENCE) -> type[HttpToolsProtocol]:
     """The protocol for one server. Proxies in `trusted` (networks) speak for many people, so they are not counted."""
     proxies = [ip_network(part.strip(), strict=False) for part in trusted.split(",") if part.strip()]
-    of: Counter[str] = Counter()
+    of: dict[str, dict[Any, None]] = {}  # the connections of each network, oldest first
 
     class Bounded(HttpToolsProtocol):
         since = 0.0  # when the connection last moved on
@@ -47,14 +48,19 @@ def bounded(trusted: str = "", total: int = CONNECTIONS, patience: float = PATIE
         refused = False
         whom: str | None = None
         slow: Any = None
+        asked = 0  # whole requests that have no whole answer yet
 
         def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             address = self.client[0] if self.client else ""
             if not _within(address, proxies):
                 self.whom = network(address)
-                of[self.whom] += 1
-            if len(self.connections) > total or (self.whom is not None and of[self.whom] > EACH):
+                of.setdefault(self.whom, {})[self] = None
+            mine = of.get(self.whom or "", {})
+            full = len(self.connections) > total
+            if (full or len(mine) > EACH) and not self._displace(
+                max(of.values(), key=len, default=mine) if full else mine
+            ):
                 self._refuse(TOO_MANY)
                 return
             self._moved()
@@ -65,7 +71,7 @@ def bounded(trusted: str = "", total: int = CONNECTIONS, patience: float = PATIE
             if self.slow is not None:
                 self.slow.cancel()
             if self.whom is not None:
-                of[self.whom] -= 1
+                of[self.whom].pop(self, None)
                 if not of[self.whom]:
                     del of[self.whom]
                 self.whom = None
@@ -98,11 +104,21 @@ def bounded(trusted: str = "", total: int = CONNECTIONS, patience: float = PATIE
                 return
             super().on_message_complete()
             self.in_head, self.received = True, 0
+            self.asked += 1
             self._moved()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
+            self.asked -= 1
             self._moved()
+
+        def _displace(self, crowd: dict[Any, None]) -> bool:
+            """Whether an older connection of a network, that waits for nothing from us, was cut."""
+            for one in crowd:
+                if one is not self and not one.asked and not one.transport.is_closing():
+                    one.transport.abort()
+                    return True
+            return False
 
         def _moved(self) -> None:
             self.since = self.loop.time()

@@ -20,6 +20,12 @@ class Metrics:
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._within = [0] * (len(BOUNDS) + 1)  # how many took longer than one bound and no longer than the next
         self._seconds, self._count = 0.0, 0
+        self._failed: Counter[str] = Counter()
+
+    def fail(self, work: str) -> None:
+        """Work in the background that went wrong, and waits for its next turn."""
+        with self._lock:
+            self._failed[work] += 1
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         with self._lock:
@@ -46,6 +52,8 @@ class Metrics:
                 f"recveil_request_seconds_sum{{{own}}} {self._seconds:.6f}",
                 f"recveil_request_seconds_count{{{own}}} {self._count}",
             ]
+            lines += ["# TYPE recveil_work_failed_total counter"]
+            lines += [f'recveil_work_failed_total{{{own},work="{w}"}} {n}' for w, n in sorted(self._failed.items())]
         for name, value in gauges.items():
             lines += [f"# TYPE recveil_{name} gauge", f"recveil_{name}{{{own}}} {value:g}"]
         return "\n".join(lines) + "\n"

@@ -36,6 +36,20 @@ def script() -> str:
     return "\n".join(plain).replace("</", "<\\/")
 
 
+class OfflinePages:
+    """The file in each language, made once for each public table."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[tuple[str, str], bytes]] = {}
+
+    def of(self, table: Snapshot, language: str) -> bytes:
+        version = (table.table.version, table.catalogue.version)
+        made = self._made.get(language)
+        if made is None or made[0] != version:
+            made = self._made[language] = (version, offline_page(table, language))
+        return made[1]
+
+
 def offline_page(table: Snapshot, language: str) -> bytes:
     """One HTML file that asks nobody for anything."""
     public = json.loads(table.table.body)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field, field_validator
+from sqlalchemy import Engine, func, select
 
 from recveil.advisor.elements import element
 from recveil.advisor.identity import IsAdmin
@@ -16,7 +17,8 @@ from recveil.advisor.people_api import Body, advisor_of
 from recveil.advisor.people_api import Item as ItemId
 from recveil.advisor.problems import AWAY_ERRORS, Problem, documented
 from recveil.advisor.publication import JsonDocument
-from recveil.advisor.store import reading
+from recveil.advisor.schema import models, years
+from recveil.advisor.store import now, reading
 from recveil.advisor.writes import Stock, Withdraw
 
 router = APIRouter(prefix="/api/v1", tags=["public"])
@@ -235,7 +237,17 @@ async def metrics(request: Request) -> Response:
     """What the server did, for Prometheus. Admin only: how often people click is nobody else's business."""
     advisor = advisor_of(request)
     gauges: dict[str, float] = {"waiting_writes": advisor.commit.waiting, "people_shown": advisor.snapshot.people}
-    return PlainTextResponse(advisor.metrics.text(gauges))
+    return PlainTextResponse(advisor.metrics.text(gauges | await asyncio.to_thread(_ages, advisor.engine)))
+
+
+def _ages(engine: Engine) -> dict[str, float]:
+    """How many looks this year has had, and the ages of the last look and model; what never was is left out."""
+    with reading(engine) as db:
+        year = db.execute(select(years.c.done, years.c.looked).order_by(years.c.id.desc()).limit(1)).first()
+        made = db.execute(select(func.max(models.c.at))).scalar_one()
+    found: dict[str, float] = {} if year is None else {"looks_of_this_year": year.done}
+    found |= {"look_age_seconds": now() - year.looked} if year is not None and year.looked else {}
+    return found | ({"model_age_seconds": now() - made} if made is not None else {})
 
 
 @router.put(

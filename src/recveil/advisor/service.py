@@ -225,16 +225,16 @@ class Advisor:
         limits = {"requests": self.requests, "clicks": self.clicks, "reads": self.reads, "strangers": self.strangers}
         while self.sharing is not None:
             await asyncio.sleep(EVERY)
-            await _guarded("sharing limits", partial(asyncio.to_thread, self.sharing.exchange, limits))
+            await self.guarded("sharing limits", partial(asyncio.to_thread, self.sharing.exchange, limits))
 
     async def keep_fresh(self) -> None:
         while True:
             await asyncio.sleep(self.settings.publish_every)
-            await _guarded("publishing", self.refresh)
+            await self.guarded("publishing", self.refresh)
 
     async def keep_learned(self) -> None:
         while True:
-            took = await _guarded("learning", self.relearn)
+            took = await self.guarded("learning", self.relearn)
             if took is not None and not self.learned:
                 self.learned = True
                 self.when_learned()
@@ -242,8 +242,17 @@ class Advisor:
 
     async def keep_forgetting(self) -> None:
         while True:
-            await _guarded("forgetting", self.forget)
+            await self.guarded("forgetting", self.forget)
             await asyncio.sleep(UPKEEP)
+
+    async def guarded(self, name: str, act: Callable[[], Awaitable[Any]]) -> Any:
+        """Do it; what goes wrong is said and counted, and waits for the next turn."""
+        try:
+            return await act()
+        except Exception as error:  # the database is away, as a rule
+            log.warning("%s failed: %s", name, type(error).__name__)
+            self.metrics.fail(name)
+            return None
 
 
 async def _aside(work: Callable[..., Result], *given: Any) -> Result:
@@ -259,15 +268,6 @@ async def _aside(work: Callable[..., Result], *given: Any) -> Result:
 
     Thread(target=run, daemon=True).start()
     return await asyncio.wrap_future(done)
-
-
-async def _guarded(name: str, act: Callable[[], Awaitable[Any]]) -> Any:
-    """Do it; what goes wrong is said and waits for the next turn."""
-    try:
-        return await act()
-    except Exception as error:  # the database is away, as a rule
-        log.warning("%s failed: %s", name, type(error).__name__)
-        return None
 
 
 def open_advisor(engine: Engine, settings: Settings, salt: bytes = b"", worker: int = 0) -> Advisor:
