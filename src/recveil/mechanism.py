@@ -114,6 +114,7 @@ class Mechanism(ABC):
     cluster_steps: ClassVar[str] = ""  # the steps that are jobs of their own on a cluster; empty: none
     hides_attribute: ClassVar[bool] = False  # whether it must be told what people are, in order to hide it
     also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
+    next_best: ClassVar[bool] = False  # whether to take it where a proof would leave next to nothing
     fewest_items: ClassVar[int] = 1  # below which it releases nothing
     takes_many: ClassVar[bool] = False  # whether items stand out of its noise only where there are many people
 

@@ -14,12 +14,18 @@ import pytest
 
 from recveil.data import By, Interactions, from_ids, group
 from recveil.errors import RecveilError
+from recveil.evaluation.design import split
+from recveil.evaluation.metrics.lift import lift
+from recveil.evaluation.metrics.ranking import N, outcome
+from recveil.evaluation.metrics.settings import is_ahead
 from recveil.evaluation.recommenders import RANKERS, RATERS, SEQUENCERS, recommend
 from recveil.evaluation.recommenders import ranker as adapter
 from recveil.evaluation.recommenders.neighbours import ItemKNN
 from recveil.evaluation.recommenders.rater import Surprise, feasible
 from recveil.evaluation.recommenders.residuals import Neighbours
+from recveil.formats import from_frame
 from recveil.kernels.residuals import weighted_residuals
+from recveil.measurement import Trial
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "referees.md"
 ITEMS = 20
@@ -228,3 +234,33 @@ def test_the_documented_hyper_parameters_are_those_of_the_code(kind: str) -> Non
     assert list(table) == list(catalogue)
     for name, text in table.items():
         assert text == (", ".join(f"{k}={v}" for k, v in parameters(catalogue[name]).items()) or "none"), name
+
+
+def uneven_log() -> Interactions:
+    """A log in the shape of game purchases: few games have most of the players, most players have few games."""
+    rng = np.random.default_rng(3)
+    people, items = 3000, 1200
+    popularity, group, rows = rng.lognormal(0, 1.9, items), rng.integers(0, 12, items), []
+    for user in range(people):
+        many = int(np.clip(rng.lognormal(1.2, 1.2), 1, 300))
+        weight = popularity * np.where(group == rng.integers(0, 12), 20.0, 1.0)
+        rows += [(user, int(item)) for item in rng.choice(items, many, replace=False, p=weight / weight.sum())]
+    return from_frame(pl.DataFrame(rows, schema=["user", "item"], orient="row"))
+
+
+def test_a_referee_that_learns_nothing_is_searched_on_the_real_data() -> None:
+    """So that lift is defined by more than one, although item-knn with its usual settings loses to most-popular."""
+    parts = split(uneven_log(), 0.2, [0])
+    made = parts.train.take(np.arange(0, len(parts.train), 2))
+    trial = Trial(parts.train, made, query=parts.query, result=parts.result)
+    usual, popular = (
+        outcome(one, parts.train, parts.query, parts.result, None, N, 0).values["ndcg"]
+        for one in (RANKERS["item-knn"], RANKERS["most-popular"])
+    )
+    assert not is_ahead(usual, popular)
+    referees = tuple(RANKERS[name] for name in ("item-knn", "user-knn", "ease"))
+    found = lift(trial, np.random.default_rng(1), referees)
+    assert {m.params["referee"] for m in found if m.name == "lift"} >= {"item-knn", "user-knn"}
+    other = lift(replace(trial, released=parts.train), np.random.default_rng(1), referees)
+    real = {m.params["referee"]: m.value for m in found if m.name == "advantage"}
+    assert real == {m.params["referee"]: m.value for m in other if m.name == "advantage"}  # whatever the release

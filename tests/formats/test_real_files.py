@@ -280,7 +280,22 @@ def test_tables_of_databases(recveil: Run, tmp_path: Path) -> None:
     assert recveil("inspect", "shop.sqlite#events", json_answer=True)["rows"] == 540
     some = "shop.sqlite#SELECT user_id, product_id FROM events WHERE rating > 2"
     assert recveil("inspect", some, json_answer=True)["kind"] == "clicks"
-    assert walked(recveil, "shop.sqlite#events")["kind"] == "clicks"
+    assert walked(recveil, "shop.sqlite#events")["rows"] > 0
+
+
+def test_a_table_of_postgresql(recveil: Run, postgresql: Any) -> None:
+    import psycopg
+
+    url = postgresql.database()
+    with psycopg.connect(url) as base:
+        base.execute("CREATE TABLE events (user_id int, product_id text, rating numeric, ts bigint)")
+        base.cursor().executemany("INSERT INTO events VALUES (%s, %s, %s, %s)", ROWS)
+    found = recveil("inspect", url, json_answer=True)
+    assert (found["kind"], found["rows"]) == ("ratings", 540)
+    some = recveil("inspect", f"{url}#SELECT user_id, product_id FROM events LIMIT 100", json_answer=True)
+    assert (some["kind"], some["rows"]) == ("clicks", 100)
+    secret = url.replace("advisor@", "advisor:secret@")
+    assert "secret" not in recveil("inspect", f"{secret}#nowhere", code=1).stderr
 
 
 @pytest.mark.parametrize(("module", "name"), [("fastexcel", "r.xlsx"), ("duckdb", "r.duckdb"), ("deltalake", "lake")])

@@ -34,10 +34,11 @@ def next_steps(
     """
     first = [] if undeclared is None else [f"recveil inspect {quoted(source)}{undeclared} --schema {SCHEMA}"]
     given = quoted(source) + (how if undeclared is None else f" --schema {SCHEMA}")
+    able = fitting(data)
     specs = starters(data)
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
     size = LogSize(data.n_users, data.n_items, len(data)).rounded()
-    spec, expected = suggested(specs, size)
+    spec, expected = suggested(specs, able, size)
     declared = f" --size {size}" if expected and not items and not expected.hopeless else ""
     public = f"{items} --catalogue-is-public" if items and parse(spec).is_proved else items
     commands = [
@@ -52,17 +53,18 @@ def next_steps(
     return NextSteps(commands, _words(spec, expected))
 
 
-def suggested(specs: list[str], size: LogSize) -> tuple[str, Forecast | None]:
-    """The first with a proof that is likely to keep enough, with its forecast; where none is, one without a proof that
-    is more than the baseline, with the forecast that speaks against the others.
+def suggested(specs: list[str], able: list[str], size: LogSize) -> tuple[str, Forecast | None]:
+    """The first with a proof that is likely to keep enough, with its forecast; where none is, the next best of all that
+    are able, with the forecast that speaks against the others.
     """
     proved = [spec for spec in specs if parse(spec).is_proved]
     expected = [forecast(parse(spec), size) for spec in proved]
     for spec, found in zip(proved, expected, strict=True):
         if found is None or not found.hopeless:
             return spec, found
+    next_best = [spec for spec in able if parse(spec).next_best]
     without = [spec for spec in specs if spec not in proved]
-    return [*without[1:], *without][0], next((found for found in expected if found is not None), None)
+    return [*next_best, *without[1:], *without][0], next((found for found in expected if found is not None), None)
 
 
 def _words(spec: str, expected: Forecast | None) -> list[str]:

@@ -82,6 +82,8 @@ def ending_of(name: str) -> str:
 
 def lake_of(name: str) -> str:
     """delta or iceberg, where a folder is such a table."""
+    if not Path(name).is_dir():
+        return ""
     found = [kind for inner, kind in LAKES.items() if Path(name, inner).is_dir()]
     return next((kind for kind in found if kind == "delta" or any(Path(name, "metadata").glob("*.json"))), "")
 

@@ -188,8 +188,10 @@ def opened(name: str, kind: str = "", empty: bool = False, several: bool = False
             mode = place.stat()
             if not stat.S_ISREG(mode.st_mode) and kind not in ("delta", "iceberg"):
                 raise RecveilError(f"{called}: not a regular file")
+            if several and kind not in TABLES:  # its text will be joined to that of others: one look is enough
+                content = place.read_bytes()
         may_be_empty = empty and (headless or kind in HEADLESS)
-        size = mode.st_size if content is None else len(content)
+        size = place.stat().st_size if content is None else len(content)
         if size == 0 and not may_be_empty and not several:
             raise RecveilError(f"{called}: the file is empty")
         source = DataFile(called, place.absolute(), kind, content, address=name)

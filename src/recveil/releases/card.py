@@ -24,7 +24,7 @@ _SCHEMA = {
 }
 _TIME = {
     "drop": "Times were dropped.",
-    "order": "Times were reduced to each person's order (1, 2, 3, ...).",
+    "order": "No times are released; the rows of a person stand in their order (1, 2, 3, ...).",
     "keep": "Times were kept as they are, at the owner's wish; they make it easier to recognise a person.",
 }
 

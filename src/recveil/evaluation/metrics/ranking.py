@@ -14,6 +14,7 @@ from scipy import sparse
 
 from recveil.data import Codes, Floats, Interactions
 from recveil.evaluation.metrics.remembering import remembered
+from recveil.evaluation.metrics.settings import is_ahead, settled
 from recveil.evaluation.recommenders import RANKERS
 from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.evaluation.recommenders.ranker import Model, Ranker, scored
@@ -21,6 +22,7 @@ from recveil.intervals import bootstrap_mean
 from recveil.measurement import NO_TEST_PEOPLE, Measurement, SkippedError, Trial
 
 N = 10  # items on a list
+SOUGHT = "ndcg"  # by which settings are searched
 GRADES = ("precision", "recall", "ndcg", "map")
 POPULAR = MostPopular()
 REFEREES: tuple[Ranker, ...] = tuple(r for r in RANKERS.values() if r != POPULAR)
@@ -93,16 +95,36 @@ def outcome(
 def arms(trial: Trial, ranker: Ranker, n: int = N) -> tuple[Outcome, Outcome, Outcome]:
     """The same test people served by `ranker` trained on the release, on the real data, and by the real most-popular.
 
-    The referees' own chance is the same in all arms.
+    The referees' own chance is the same in all arms. One that teaches nothing on the real data has its settings
+    searched there, and is judged with those.
     """
     if trial.query is None or trial.result is None:
         raise SkippedError(NO_TEST_PEOPLE)
     like = liked(trial.train)
-    judged = ((ranker, trial.released), (ranker, trial.train), (POPULAR, trial.train))
-    found = [outcome(r, data, trial.query, trial.result, like, n, 0) for r, data in judged]
-    if not len(found[0].users):
+
+    def served(by: Ranker, data: Interactions) -> Outcome:
+        assert trial.query is not None and trial.result is not None
+        return outcome(by, data, trial.query, trial.result, like, n, 0)
+
+    popular, real = served(POPULAR, trial.train), served(ranker, trial.train)
+    if not len(popular.users):
         raise SkippedError("no held-out person has anything to find that is not in her history already")
-    return found[0], found[1], found[2]
+    if getattr(ranker, "others", ()) and not is_ahead(real.values[SOUGHT], popular.values[SOUGHT]):
+        ranker = settled(ranker, trial.train, Worth(like, n))
+        real = served(ranker, trial.train)
+    return served(ranker, trial.released), real, popular
+
+
+@dataclass(frozen=True)
+class Worth:
+    """How well lists of n serve people who were kept out, in the mean."""
+
+    like: float | None
+    n: int
+
+    def __call__(self, ranker: Ranker, kept: Interactions, query: Interactions, result: Interactions) -> float:
+        values = evaluate(ranker.fit(kept, 0), query, relevant(query, result, self.like), self.n).values[SOUGHT]
+        return float(values.mean()) if len(values) else 0.0
 
 
 def ranking(

@@ -23,6 +23,7 @@ class EASE:
     """
 
     name: ClassVar[str] = "ease"
+    others: ClassVar[tuple[dict[str, float], ...]] = ({"penalty": 50.0}, {"penalty": 5000.0})
     penalty: float = 500.0
     items: int = 5000
 

@@ -1,0 +1,78 @@
+"""The forecast: from declared numbers alone, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recveil.actions.next_steps import suggested
+from recveil.errors import RecveilError
+from recveil.mechanisms.spec import completed, default_delta, parse
+from recveil.releases.forecast import LogSize, forecast, parse_size
+
+STREAMS = "dp-streams:epsilon=4,delta=1e-6"
+Run = Callable[..., Any]
+
+
+def items(spec: str, **size: int) -> tuple[int, int, int]:
+    found = forecast(parse(spec), LogSize(**size))
+    assert found is not None
+    return found.items
+
+
+def test_more_people_and_a_larger_epsilon_keep_more() -> None:
+    few = items(STREAMS, people=5000, items=2000, rows=50_000)
+    assert few[0] <= few[1] <= few[2]
+    assert items(STREAMS, people=50_000, items=2000, rows=500_000)[1] > few[1]
+    assert items("dp-streams:epsilon=8,delta=1e-6", people=5000, items=2000, rows=50_000)[1] > few[1]
+    assert items(STREAMS, people=900_000, items=17, rows=5_000_000) == (17, 17, 17)
+
+
+def test_what_would_help_is_enough() -> None:
+    found = forecast(parse(STREAMS), LogSize(500, 3000, 3000))
+    assert found is not None and found.hopeless
+    public, people, epsilon = found.help()
+    assert "--items" in public
+    many = int("".join(letter for letter in people if letter.isdigit()))
+    more = forecast(parse(STREAMS), LogSize(many, 3000, 6 * many))
+    assert more is not None and not more.hopeless
+    assert "weak promise" in epsilon
+
+
+def test_a_hopeless_proof_is_not_suggested() -> None:
+    specs = ["pseudonymise", STREAMS, "mask"]
+    assert suggested(specs, specs, LogSize(50_000, 2000, 900_000))[0] == STREAMS
+    assert suggested(specs, [*specs, "microaggregation"], LogSize(500, 3000, 3000))[0] == "microaggregation"
+    assert suggested(specs, specs, LogSize(500, 3000, 3000))[0] == "mask"
+
+
+def test_a_release_stops_before_any_noise_whatever_the_rows(recveil: Run, tmp_path: Path) -> None:
+    said = set()
+    for rows in ("1,2\n", "".join(f"{u},{i}\n" for u in range(300) for i in range(20))):
+        (tmp_path / "c.csv").write_text(f"user,item\n{rows}")
+        wish = ("release", "c.csv", "--with", STREAMS, "-o", "out", "--ledger", "l.json")
+        done = recveil(*wish, "--size", "people=500,items=3000,rows=3000", code=1)
+        assert "nothing is spent yet" in done.stderr and not (tmp_path / "l.json").exists()
+        said.add(done.stderr)
+    assert len(said) == 1
+    assert recveil(*wish, "--size", "people=500,items=3000,rows=3000", "--go-on").returncode == 0
+    assert (tmp_path / "l.json").exists()
+
+
+def test_delta_follows_from_the_declared_number_of_people(recveil: Run, tmp_path: Path) -> None:
+    assert [default_delta(n) for n in (1, 300, 1000, 6040)] == [0.1, 3e-4, 1e-4, 1e-5]
+    assert completed("dp-streams:epsilon=4", 1000) == parse("dp-streams:epsilon=4,delta=1e-4")
+    assert completed("mask:p=0.9", 1000) == parse("mask:p=0.9")
+    (tmp_path / "c.csv").write_text("user,item\n" + "".join(f"{u},{i}\n" for u in range(300) for i in range(20)))
+    size = ("--size", "people=3000,items=20,rows=60000")
+    done = recveil("release", "c.csv", "--with", "dp-streams:epsilon=9", *size, "-o", "out")
+    assert "delta=3e-05" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["5000", "people=5", "people=5,items=0,rows=9", "people=9,items=3,rows=2", "a=b"])
+def test_a_size_that_is_none_is_one_line(text: str) -> None:
+    with pytest.raises(RecveilError, match="--size"):
+        parse_size(text)
