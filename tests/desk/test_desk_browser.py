@@ -136,6 +136,29 @@ HIDDEN_NAMES = """async () => {
 }"""
 
 
+HIDDEN_POINTS = """async () => {
+  const { frontier } = await import("/static/frontier.js");
+  const at = (value) => ({ value, low: value, high: value });
+  const points = [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.51, 0.5], [0, 1], [0, 1]].map(([found, kept], k) => (
+    { id: `${k}`, key: "ABCDEF"[k], name: "n", colour: `s${k}`, found: at(found), kept: at(kept) }));
+  const limits = { found: 0.09, kept: 0.7 };
+  document.body.append(frontier(points, { limits, chosen: null, choose: () => {}, known: 8 }));
+  await new Promise((done) => setTimeout(done, 300));
+  const dots = [...document.querySelectorAll(".mark .point")].slice(-6).map((one) => one.getBoundingClientRect());
+  const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  return Math.min(...dots.flatMap((a, k) => dots.slice(0, k).map((b) =>
+    Math.hypot(middle(a)[0] - middle(b)[0], middle(a)[1] - middle(b)[1]))));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_point_of_the_picture_hides_another(browser: Any, desk: RunningDesk, width: int) -> None:
+    looking = Chromium(browser, desk, viewport={"width": width, "height": 900}, bypass_csp=True)
+    looking.open("start")
+    assert looking.page.evaluate(HIDDEN_POINTS) >= 22  # their width
+    looking.close()
+
+
 def test_no_point_of_the_picture_hides_a_name(browser: Any, desk: RunningDesk) -> None:
     looking = Chromium(browser, desk, viewport={"width": 1280, "height": 900}, bypass_csp=True)
     looking.open("start")

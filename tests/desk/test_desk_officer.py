@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
@@ -222,6 +223,22 @@ def test_a_release_is_attacked_although_the_tab_was_closed(tmp_path: Path) -> No
                 break
             time.sleep(0.2)
         assert views.sheet(project)["measured"]
+
+
+def test_a_tab_comes_back_after_a_restart_and_no_page_shows_json(tmp_path: Path) -> None:
+    html = {"Accept": "text/html"}
+    with RunningDesk(tmp_path / "desk") as first:
+        cookies, base = dict(first.client.cookies), first.base
+        assert first.client.get("/nothing", headers=html).headers["content-type"].startswith("text/html")
+    with RunningDesk(tmp_path / "desk") as again:
+        assert again.base == base
+        with httpx.Client(base_url=base, cookies=cookies) as old:
+            assert old.get("/start").status_code == 200
+        with httpx.Client(base_url=base) as stranger:
+            turned = stranger.get("/start", headers=html, follow_redirects=True)
+            assert turned.status_code == 403 and "<h1>" in turned.text
+            assert stranger.get("/api/state").status_code == 401
+    assert (tmp_path / "desk" / ".desk.address").stat().st_mode & 0o077 == 0
 
 
 # --- her page ---------------------------------------------------------------------------------------------------

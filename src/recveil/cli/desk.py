@@ -53,12 +53,14 @@ def desk(
     from recveil.desk.pages.app import DeskServer, create_app
     from recveil.desk.pages.desk_state import DeskState
     from recveil.desk.pages.guard import Keys
-    from recveil.desk.project.folder import open_project, sole_desk
+    from recveil.desk.project.folder import address_of, keep_address, open_project, sole_desk
     from recveil.desk.project.worker_pool import WorkerPool, free_memory
 
     opened = open_project(project)
-    with sole_desk(opened), _listen(port) as listening:
-        keys = Keys(listening.getsockname()[1])
+    before, secret = address_of(opened)
+    with sole_desk(opened), _listen_again(port, before) as listening:
+        keys = Keys(listening.getsockname()[1], secret)
+        keep_address(opened, keys.port, secret)
         workers = WorkerPool(opened, int(memory * 1e9) if memory else free_memory())
         workers.prepare()
         desk_state = DeskState(opened, workers)
@@ -123,6 +125,14 @@ def _open(address: str) -> None:
 
     if not webbrowser.open(address):
         say("no browser was found: open the address above")
+
+
+def _listen_again(port: int, before: int) -> socket.socket:
+    """The port that is asked for, else the one that this folder had before, else any."""
+    if not port and before:
+        with suppress(RecveilError):
+            return _listen(before)
+    return _listen(port)
 
 
 def _listen(port: int) -> socket.socket:

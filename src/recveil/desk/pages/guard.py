@@ -13,6 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recveil.desk.pages.problems import problem
@@ -33,12 +34,12 @@ DESK_HEADERS = {
 class Keys:
     """The token of the first address, good once, and the secret that a cookie holds after it."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, secret: str = "") -> None:
         self.port = port
         self.cookie = f"recveil_desk_{port}"
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self.token: str | None = token_urlsafe(32)
-        self.secret = token_urlsafe(32)
+        self.secret = secret or token_urlsafe(32)  # of the folder: a tab that was open comes back after a restart
 
     @property
     def address(self) -> str:
@@ -61,6 +62,12 @@ class Keys:
         return found is not None and compare_digest(found.value.encode(), self.secret.encode())
 
 
+def is_page(scope: Scope) -> bool:
+    """Whether a person asks, who wants a page and no document."""
+    wanted = Headers(scope=scope).get("accept", "")
+    return scope["method"] == "GET" and not scope["path"].startswith("/api/") and "text/html" in wanted
+
+
 class DeskGuard:
     """ASGI middleware of a desk."""
 
@@ -81,7 +88,10 @@ class DeskGuard:
             await send(message)
 
         refusal = self.refusal(scope)
-        await (self.app if refusal is None else problem(*refusal))(scope, receive, secured)
+        answer: ASGIApp = self.app if refusal is None else problem(*refusal)
+        if refusal is not None and is_page(scope):
+            answer = RedirectResponse("/", 303) if refusal[0] == 401 else PlainTextResponse(refusal[1], refusal[0])
+        await answer(scope, receive, secured)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Why a request is not answered; None where it is."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from recveil.desk.pages.uploads import NoSpaceError, TooLargeError
@@ -17,6 +17,12 @@ from recveil.desk.project.views import NotThereError
 from recveil.errors import RecveilError, not_installed
 
 FULL = "No space left on device"
+NOT_HERE = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>recveil desk</title>'
+    '<link rel="stylesheet" href="/shared/app.css"><link rel="stylesheet" href="/static/desk.css"></head>'
+    '<body><main class="locked"><h1>This page is not here</h1><p class="lead"><a href="/">Back to the desk</a></p>'
+    "</main></body></html>"
+)
 
 
 def problem(status: int, detail: str, field: str | None = None, **more: Any) -> JSONResponse:
@@ -47,7 +53,9 @@ def install(app: FastAPI) -> None:
     async def missing(_: Request, error: Exception) -> JSONResponse:
         return problem(422, not_installed(error))  # type: ignore[arg-type]
 
-    async def http(_: Request, error: Exception) -> JSONResponse:
+    async def http(request: Request, error: Exception) -> Response:
+        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
+            return HTMLResponse(NOT_HERE, error.status_code)  # type: ignore[attr-defined]
         return problem(error.status_code, str(error.detail))  # type: ignore[attr-defined]
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any
 
 from recveil.desk.project.choices import ChoiceError, Choices, Data
@@ -23,7 +24,7 @@ from recveil.formats.files import written
 from recveil.releases.bundle import MANIFEST
 from recveil.releases.inputs import SAMPLE, Input
 
-FILE, LOCK = "desk.toml", ".desk.lock"
+FILE, LOCK, ADDRESS = "desk.toml", ".desk.lock", ".desk.address"
 UNDECLARED = re.compile(
     r"\.(jsonl|ndjson|dat)(\.gz|\.zst)?$", re.IGNORECASE
 )  # rows may be all that tells their columns
@@ -179,6 +180,21 @@ def open_project(folder: str | Path) -> Project:
         project.put(Choices())
     project.read()
     return project
+
+
+def address_of(project: Project) -> tuple[int, str]:
+    """The port and the secret under which the desk of this folder was open last; 0 and a new one at first."""
+    try:
+        port, secret = (project.folder / ADDRESS).read_text(encoding="utf-8").split()
+        return int(port), secret
+    except (OSError, ValueError):
+        return 0, token_urlsafe(32)
+
+
+def keep_address(project: Project, port: int, secret: str) -> None:
+    """So that a tab that is open finds the desk again after a restart."""
+    with written(project.folder / ADDRESS, private=True) as file:
+        file.write(f"{port} {secret}\n".encode())
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import { apart, figure, numbers } from "./picture.js";
 import { percent, say } from "./words.js";
 
 const [LEFT, TOP, BOTTOM, RIGHT] = [66, 16, 48, 20];
+const BETWEEN = 25; // pixels between the middles of two marks, which are 22 wide
 const [AWAY, WIDE] = [21, 7.6]; // of a name: from a point, and a letter
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -94,9 +95,11 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
     TOP + 8,
     height - BOTTOM - 4,
   );
-  const spots = points.map((p) => [x(p.found.value), y(p.kept.value)]);
+  const true_ = points.map((p) => [x(p.found.value), y(p.kept.value)]);
+  const spots = parted(true_, LEFT, width - RIGHT, TOP, height - BOTTOM);
   return points.map((p, k) => {
     const [px, py] = spots[k];
+    const [tx, ty] = true_[k];
     const left = px > width * 0.55;
     const act = (event) => {
       if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
@@ -120,8 +123,9 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
         onclick: act,
         onkeydown: act,
       },
-      make("line", { class: "whisker", x1: x(p.found.low), x2: x(p.found.high), y1: py, y2: py }),
-      make("line", { class: "whisker", x1: px, x2: px, y1: y(p.kept.low), y2: y(p.kept.high) }),
+      make("line", { class: "whisker", x1: x(p.found.low), x2: x(p.found.high), y1: ty, y2: ty }),
+      make("line", { class: "whisker", x1: tx, x2: tx, y1: y(p.kept.low), y2: y(p.kept.high) }),
+      Math.hypot(px - tx, py - ty) > 1 && make("line", { class: "leader", x1: tx, y1: ty, x2: px, y2: py }),
       make("circle", { class: "target", cx: px, cy: py, r: 20 }),
       make("circle", { class: "ring", cx: px, cy: py, r: 15 }),
       make("circle", { class: "point", cx: px, cy: py, r: 11 }),
@@ -141,6 +145,30 @@ function marks(points, x, y, { chosen, choose, narrow, width, height }) {
         ),
     );
   });
+}
+
+/** Marks that would hide each other are moved apart, a little each time; a line leads to where each belongs. */
+function parted(spots, left, right, top, bottom) {
+  const placed = spots.map(([x, y]) => [x, y]);
+  for (let round = 0; round < 200; round++) {
+    let moved = false;
+    for (let a = 0; a < placed.length; a++)
+      for (let b = 0; b < a; b++) {
+        let [dx, dy] = [placed[a][0] - placed[b][0], placed[a][1] - placed[b][1]];
+        const near = Math.hypot(dx, dy);
+        if (near >= BETWEEN) continue;
+        if (near < 0.5) [dx, dy] = [Math.cos(a + 1), Math.sin(a + 1)]; // on the same spot: a direction of its own
+        const push = (BETWEEN - near) / 2 / Math.hypot(dx, dy);
+        for (const [k, sign] of [[a, 1], [b, -1]])
+          placed[k] = [
+            within(placed[k][0] + sign * push * dx, left, right),
+            within(placed[k][1] + sign * push * dy, top, bottom),
+          ];
+        moved = true;
+      }
+    if (!moved) break;
+  }
+  return placed;
 }
 
 /** Where a name begins that stands at this side of its point: beyond every other point that it would run over. */
