@@ -111,7 +111,7 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], title: str, axes:
 
 def scatter(dots: Sequence[Dot], title: str, axes: tuple[str, str]) -> str:
     """Points in the unit square, numbered; the names stand beside it. What lies outside is cut."""
-    side, left, top = 330, 60, 12
+    side, left, top = 330, 60, 20
 
     def cut(value: float) -> float:
         return min(max(value, 0.0), 1.0)

@@ -28,6 +28,8 @@ from making.open_results import (
     told,
 )
 
+AXES = ("given away: 2 AUC - 1 of the attack by shadows", "kept of what the real rows teach")
+
 
 def pages(folder: Path = kept.KEPT) -> Iterator[tuple[str, str]]:
     found = results(folder)
@@ -94,7 +96,7 @@ def frontier(one: Results) -> tuple[list[Dot], list[str]]:
     for method, epsilon in one.rows():
         auc, lifts = one.attack(method, epsilon), one.lift(method, epsilon)
         if auc and lifts and method != "popular":
-            dots.append(Dot(name_of(method), 2 * auc[0] - 1, span(lifts)[0], int(epsilon is not None)))
+            dots.append(Dot(name_of(method, epsilon), 2 * auc[0] - 1, span(lifts)[0], int(epsilon is not None)))
     best = [d.name for d in dots if not any(o.x <= d.x and o.y >= d.y and o is not d for o in dots)]
     return dots, best
 
@@ -122,8 +124,7 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
         lines += [raw(picture(one, f"{one.content['title']}: what is kept of what the real rows teach")), ""]
         dots, best = frontier(one)
         if len(dots) > 1:
-            axes = ("given away: 2 AUC - 1 of the attack by shadows", "kept of what the real rows teach")
-            lines += [raw(scatter(dots, f"{one.content['title']}: use and attack", axes)), ""]
+            lines += [raw(scatter(dots, f"{one.content['title']}: use and attack", AXES)), ""]
             lines += [f"Nothing teaches more and gives away less than: {', '.join(best)}.", ""]
         lines += [f"[All figures of {cell(one.content['title'])}]({one.name}.md)", ""]
     lines += [
@@ -237,13 +238,14 @@ def _printed(one: Results) -> list[str]:
 
 
 def _front() -> str:
-    """One picture: the data set with most methods that have a figure."""
+    """One picture: what is kept and what is given away, of the data set where most methods were attacked."""
     found = results()
     if not found:
         return ""
-    one = max(found, key=lambda r: len({c["method"] for c in r.cells if c["status"] == "done"}))
-    title = f"{one.content['title']}: what is kept of what the real rows teach beyond the most popular"
-    return f"{raw(picture(one, title))}\n*{cell(title)}, by epsilon. [The open benchmark](open/index.md)*"
+    one = max(found, key=lambda r: len(frontier(r)[0]))
+    title = f"{one.content['title']}: what releases keep for recommenders, and what an attack tells of who is in them"
+    drawn = raw(scatter(frontier(one)[0], title, AXES))
+    return f"{drawn}\n*{cell(title)}. [The open benchmark](open/index.md)*"
 
 
 def _table_of(name: str) -> str:
