@@ -15,6 +15,7 @@ from recveil.mechanisms.spec import parse
 from recveil.releases.forecast import Forecast, LogSize, forecast
 
 SCHEMA, HELD = "log.toml", "held.parquet"
+EACH, OF_EACH = 5, 2.5  # rows of a person and of an item, about, from which on groups of people share anything
 MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
 
 
@@ -62,7 +63,8 @@ def suggested(specs: list[str], able: list[str], size: LogSize) -> tuple[str, Fo
     for spec, found in zip(proved, expected, strict=True):
         if found is None or not found.hopeless:
             return spec, found
-    next_best = [spec for spec in able if parse(spec).next_best]
+    shared = size.rows >= EACH * size.people and size.rows >= OF_EACH * size.items  # else groups have nothing in common
+    next_best = [spec for spec in able if shared and parse(spec).next_best]
     without = [spec for spec in specs if spec not in proved]
     return [*next_best, *without[1:], *without][0], next((found for found in expected if found is not None), None)
 
