@@ -117,11 +117,13 @@ class SecondRelease:
     """Another release of the same people, over the items of the Trial; owner as there.
 
     kept: with which probability either release left a bit as it was, where both are known to have flipped bits.
+    newcomers: codes in train.users of those who are in the release of the Trial and not in this one, where it is known.
     """
 
     released: Interactions
     owner: Codes | None = None
     kept: tuple[float, float] | None = None
+    newcomers: NDArray[np.int64] | None = None
 
 
 FEWEST_LABELLED = 20  # people with an attribute, and without it, for a question to be asked

@@ -26,6 +26,7 @@ REQUIRED: dict[str, str] = {
     "pritop": "topics=4,sweeps=20",
     "shuffle-nnn": "k=10",
     "tag-suppression": "topics=4,sweeps=20",
+    "threshold": "k=3",
 }
 
 

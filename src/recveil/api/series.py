@@ -57,7 +57,7 @@ def open_series(path: Any, mechanism: str | None = None, **settled: Any) -> Open
 
     path: its folder. mechanism: for a new one, a spec without epsilon and delta, such as "dp-streams".
     settled: of a new one: ledger, epsilon, delta, participations, period="year", window="week", start (a date), items,
-        catalogue_is_public=True, unit, late, time_in, seed.
+        catalogue_is_public=True, unit, late, time_in, carry, seed.
 
     >>> import datetime, pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp())

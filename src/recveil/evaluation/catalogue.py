@@ -107,6 +107,12 @@ MEASURES: dict[str, MeasureEntry] = {
         "a second release of the same people, and of mask how often bits are flipped",
         brought="second release",
     ),
+    "differencing": _attack(
+        "attacks.differencing:differencing",
+        INFERENCE,
+        "that a person came between two releases of a growing log",
+        brought="second release",
+    ),
     "attributes": _attack(
         "attacks.attributes:attributes",
         INFERENCE,

@@ -27,7 +27,7 @@ from recveil.evaluation.item_overview import looks_private
 from recveil.evaluation.losses import entry_of
 from recveil.evaluation.measured import mismatch
 from recveil.evaluation.people import labelled, print_of, read_people
-from recveil.evaluation.shadows import Halves, maker, of_halves
+from recveil.evaluation.shadows import Halves, maker, of_halves, with_day_before
 from recveil.guarantee import from_record
 from recveil.measurement import Measure, Measurement, SkippedError, Trial, attempt, trial
 from recveil.mechanism import Mechanism
@@ -251,8 +251,8 @@ class _Released(_Job):
 
     lists: Catalogue | None
 
-    def released(self, people: Interactions) -> Release:
-        return release(people, self.candidate, seed=self.design.seed, catalogue=self.lists)
+    def released(self, people: Interactions, later: int = 0) -> Release:
+        return release(people, self.candidate, seed=self.design.seed + later, catalogue=self.lists)
 
     @cached_property
     def made(self) -> Release:
@@ -260,7 +260,7 @@ class _Released(_Job):
 
     @cached_property
     def first(self) -> Trial:
-        subject = self.asked(self.splits[0].trial(self.made))
+        subject = with_day_before(self.asked(self.splits[0].trial(self.made)), self.design, self.released)
         if not self.design.n_shadows:
             return subject
         everybody = concat([self.splits[0].train, self.splits[0].holdout])

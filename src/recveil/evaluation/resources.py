@@ -101,4 +101,5 @@ def _other(resources: AttackerResources, subject: Trial, origin: Origin) -> Seco
     specs = [spec for spec in (origin.spec, bundle.manifest["spec"]) if spec and is_named(spec)]
     kept = tuple(p for p in (parse(spec).kept_bits for spec in specs) if p is not None)
     rows = bundle.data.over_items(subject.train.items)
-    return SecondRelease(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None)
+    new = None if owner is None or subject.owner is None else np.setdiff1d(subject.owner, owner).astype(np.int64)
+    return SecondRelease(rows, owner, (kept[0], kept[1]) if len(kept) == 2 else None, new)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from recveil.data import Interactions
 from recveil.evaluation.attacks.roc import ceiling
 from recveil.guarantee import Guarantee
-from recveil.measurement import Shadows
+from recveil.measurement import SecondRelease, Shadows, Trial
 from recveil.mechanism import Mechanism, Synthesis
 from recveil.releases.catalogue import Catalogue
 from recveil.releases.release import release
 
+NEWCOMERS = 5  # people who were not there the day before: few, as between two days
+OVER_TIME = "differencing"  # the measure that asks for a release of the day before
 ASKED = 4000  # people at most who are asked about; the others are in the releases all the same
 
 Maker = Callable[[Interactions, int], Interactions]  # people and a seed in, released rows out
@@ -144,3 +146,18 @@ def _made(data: Interactions, inside: NDArray[np.bool_], make: Maker, seed: int,
     """One release, with a seed of its own."""
     own = np.random.default_rng([seed, number, *b"shadow"]).integers(2**62)
     return make(data.take_users(inside[number]).compact(), int(own))
+
+
+def with_day_before(subject: Trial, design: Any, released: Callable[[Interactions, int], Any]) -> Trial:
+    """The trial with a release of the day before, for which a few of its people were not there yet; where one is asked
+    for. It has noise of its own.
+    """
+    if OVER_TIME not in (design.only or ()):
+        return subject
+    people = np.unique(subject.train.user)
+    chosen = np.random.default_rng([design.seed, *b"newcomers"]).permutation(people)
+    new = np.sort(chosen[: min(NEWCOMERS, len(people) // 2)]).astype(np.int64)
+    there = np.ones(subject.train.n_users, dtype=bool)
+    there[new] = False
+    before = released(subject.train.among(there), 1).data.over_items(subject.train.items)
+    return replace(subject, also=SecondRelease(before, newcomers=new))

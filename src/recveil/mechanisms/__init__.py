@@ -24,6 +24,7 @@ from recveil.mechanisms.pritop.suppression import TagSuppression
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.mechanisms.random_ratings import RandomRatings
 from recveil.mechanisms.shuffle_nnn import ShuffleNNN
+from recveil.mechanisms.threshold import Threshold
 
 __all__ = [
     "MBRW",
@@ -42,6 +43,7 @@ __all__ = [
     "RandomRatings",
     "ShuffleNNN",
     "TagSuppression",
+    "Threshold",
     "known_mechanisms",
 ]
 
@@ -62,6 +64,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Microaggregation,
         LaplaceRatings,
         Blur,
+        Threshold,
     )
 }
 

@@ -45,6 +45,7 @@ class SeriesFacts:
     items: str | None = None
     late: str = "drop"
     time_in: str = "s"
+    carry: bool = True
     publish_titles: bool = False
     seed: int | None = None
 
@@ -64,6 +65,13 @@ class Series:
     @property
     def mechanism(self) -> Synthesis:
         return as_synthesis(self.facts.spec)
+
+    @property
+    def takes_first(self) -> bool:
+        """Whether a unit counts in the first windows in which it comes: a session comes in one, and drawing another one
+        for it would lose it. Both rules look at its own record alone.
+        """
+        return self.facts.unit == "session"
 
     @property
     def ledger(self) -> Path:

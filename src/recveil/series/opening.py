@@ -42,6 +42,7 @@ class SeriesRequest:
     unit: str = "user"
     late: str = "drop"
     time_in: str = "s"
+    carry: bool = True
     seed: int | None = None
 
 
@@ -64,7 +65,7 @@ def run_new_series(request: SeriesRequest, now: datetime | None = None) -> Serie
     period = Period(1, 1, start, request.period, request.window, request.epsilon, request.delta, request.participations)
     facts = SeriesFacts(
         secrets.token_hex(8), request.mechanism, _from(path, request.ledger), request.unit,
-        _from(path, request.items) if request.items else None, request.late, request.time_in,
+        _from(path, request.items) if request.items else None, request.late, request.time_in, request.carry,
         request.publish_titles, request.seed,
     )  # fmt: skip
     with whole(Folder(path)) as part:

@@ -82,7 +82,7 @@ def of_period(promise: Guarantee, period: Period) -> Guarantee:
     return Guarantee(
         f"Whoever sees all {period.windows} windows of this period learns almost the same whether or not any one "
         f"{unit} was in the data at any time of it ({strength(period.epsilon, period.delta)}){given}. "
-        f"Every {unit} counts in at most {many} of the windows, which a secret hash of the id has drawn.",
+        f"Every {unit} counts in at most {many} of the windows.",
         status="proved",
         epsilon=period.epsilon,
         delta=period.delta,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from recveil.data import NO_TIME, Interactions
+from recveil.dp.combining import told_next
 from recveil.errors import RecveilError
 from recveil.formats import deduplicate
 from recveil.guarantee import Guarantee
@@ -25,6 +26,7 @@ from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, WARNING, Progress
 from recveil.releases.published import save_statistics, told
 from recveil.releases.release import Release, release
+from recveil.series.carrying import earlier_of
 from recveil.series.folder import TICKS, Series
 from recveil.series.periods import Window
 from recveil.series.promise import check, of_period, of_window
@@ -79,8 +81,9 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
         done = []
         tick = progress.counter("windows", len(due))
         for window in due:
-            inside, state = state.part(rows.users, window, series.period)
-            mine = _cut(series, rows, window).among(inside)
+            mine = _cut(series, rows, window).compact()
+            inside, state = state.part(mine.users, window, series.period, series.takes_first)
+            mine = mine.among(inside)
             state = replace(state, through=window.number)
             state.save(series.path)
             made = _made(series, deduplicate(mine, request.data.duplicates), mechanism, window)  # type: ignore[arg-type]
@@ -160,6 +163,7 @@ def _made(series: Series, rows: Interactions, mechanism: Synthesis, window: Wind
     declared = mechanism.with_declared(rows)
     assert isinstance(declared, Synthesis)
     mine = of_window(declared, public, period)
+    given = replace(given, earlier=earlier_of(series, window.number))
     promises: list[Guarantee] = []
 
     def enter(_: Any, promise: Guarantee) -> None:
@@ -175,7 +179,9 @@ def _made(series: Series, rows: Interactions, mechanism: Synthesis, window: Wind
         made = _empty(rows, mine, promises[0], seed is not None)
     promise = of_period(promises[0], period)
     promise = promise.as_experiment() if seed is not None else promise
-    return replace(made, guarantee=promise.weighed(), series=_described(series, window, promises[0], mine))
+    described = _described(series, window, promises[0], mine)
+    described["carried"] = made.published is not None and bool(told_next(made.published.rounds))
+    return replace(made, guarantee=promise.weighed(), series=described)
 
 
 def _seed(series: Series, window: Window) -> int:

@@ -35,6 +35,7 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
         "windows": windows,
         "left": sum(w["status"] == "left" for w in windows),
         "next": waiting[0]["end"] if waiting else None,
+        "carry": series.facts.carry and series.facts.items is not None,
         "experiment": series.facts.seed is not None,
     }
 

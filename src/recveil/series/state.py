@@ -50,10 +50,17 @@ class State:
     def chance(self) -> Source:
         return Source(self.key, self.seeded)
 
-    def part(self, users: pl.Series, window: Window, period: Period) -> tuple[NDArray[np.bool_], State]:
-        """Who of these counts in a window, and the state that says so. The same window twice is once."""
+    def part(
+        self, users: pl.Series, window: Window, period: Period, first: bool = False
+    ) -> tuple[NDArray[np.bool_], State]:
+        """Who of these counts in a window, and the state that says so. The same window twice is once.
+
+        `first`: in the first windows in which she comes, and not in those that a hash has drawn for her.
+        """
         place = window.number - period.first
-        inside = counts(users, place, period.windows, period.participations, self.chance.derive("participation"))
+        inside = np.ones(len(users), dtype=bool)
+        if not first:
+            inside = counts(users, place, period.windows, period.participations, self.chance.derive("participation"))
         name = names(users, self.chance.derive("names"))
         if len(self.erased):
             inside &= ~np.isin(names(users, self.chance.derive("erased")), self.erased)

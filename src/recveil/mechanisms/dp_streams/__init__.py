@@ -20,7 +20,7 @@ from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
 from recveil.mechanism import Drawn, Probe, PublicInfo, Synthesis, Within, parameter
-from recveil.mechanisms.dp_streams import known
+from recveil.mechanisms.dp_streams import carried, known
 from recveil.mechanisms.dp_streams.counting import (
     EDGES,
     MOST_OF_ONE,
@@ -198,7 +198,8 @@ class DpStreams(Synthesis):
             law = gaussian(variances[0])
             if self.selects(public):
                 return {"items": select("items", counts, law, self._above(public), self.most_items(public), source)}
-            return {"items": counts + draw(law, len(counts), source)}
+            found = {"items": counts + draw(law, len(counts), source)}
+            return found if public.earlier is None else carried.with_items(found, public, variances[0])
         if isinstance(counts, Listed):
             lengths = counts.lengths + draw(gaussian(variances[1]), len(EDGES), source.derive("lengths"))
             m = len(self.kept(published, public))
@@ -213,6 +214,9 @@ class DpStreams(Synthesis):
         if counts.sessions is not None:
             law = gaussian(variances[-1])
             tables["sessions"] = counts.sessions + draw(law, len(SESSIONS), source.derive("sessions"))
+        if carried.is_carried(published):
+            laws, mine = self.laws(public), self.kept(published, public)
+            return carried.with_tables(tables, mine, public, {name: int(laws[name].size) for name in tables})
         return tables
 
     def most_items(self, public: PublicInfo) -> int:
@@ -224,6 +228,8 @@ class DpStreams(Synthesis):
 
         Fewer than one of the catalogue does so by chance. A function of noisy counts alone.
         """
+        if carried.is_carried(published):
+            return carried.kept(published[0], public)
         items: Ints = published[0]["items"]
         if self.selects(public):
             kept = np.arange(len(items))
@@ -265,22 +271,18 @@ class DpStreams(Synthesis):
         """The published statistics in units of one person, with the deviations of their noise."""
         if self.knows(public):
             return known.tables(published, public, self.laws(public), self.order == "transitions")
+        if carried.is_carried(published):
+            return carried.tables(published)
         kept = self.kept(published, public)
         m = len(kept)
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
         moves, many = published[1].get("transitions"), published[1].get("sessions")
         return StreamTables(
-            kept,
-            published[0]["items"][kept] / UNIT,
-            pair_table(published[1], m, self.variances(public)[1]),
-            published[1]["lengths"] / UNIT,
-            None if moves is None else moves.reshape(m, m) / UNIT,
-            sigmas[1],
-            sigmas[2] if moves is not None else 0.0,
-            EDGES,
-            ONE_LENGTH,
+            kept, published[0]["items"][kept] / UNIT, pair_table(published[1], m, self.variances(public)[1]),
+            published[1]["lengths"] / UNIT, None if moves is None else moves.reshape(m, m) / UNIT, sigmas[1],
+            sigmas[2] if moves is not None else 0.0, EDGES, ONE_LENGTH,
             None if many is None else Numbers(many / UNIT, sigmas[-1], SESSIONS),
-        )
+        )  # fmt: skip
 
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         k = None if self.k == "auto" else int(self.k)

@@ -1,0 +1,136 @@
+"""Tables of dp-streams over several windows: each combined with what earlier windows published, cell by cell.
+
+Items that were kept stay kept, so that pairs of them are known the better the longer they are counted. Everything here
+sees noisy tables and public facts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.dp.combining import CARRIED, Estimate, evened, nothing_known
+from recveil.ids import keys
+from recveil.mechanism import PublicInfo
+from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT
+from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Tables = Mapping[str, Any]
+
+FEWEST, MOST = 10, 4096  # items that are kept
+_BY_CHANCE = 10  # of them, at most about: so many stand out by noise alone
+_MARKS = ("", ".variance", ".drift")
+
+
+def is_carried(published: tuple[Tables, ...]) -> bool:
+    return bool(published) and f"{CARRIED}items" in published[0]
+
+
+def with_items(found: dict[str, Any], public: PublicInfo, variance: int) -> dict[str, Any]:
+    """The first round with the counts of items as all windows tell them."""
+    ids = keys(public.items)
+    before = _stored(public.earlier, "items").at(_places(public.earlier.get("ids"), ids))
+    return (
+        found
+        | _record("items", before.after(found["items"].astype(np.float64), float(variance)))
+        | {f"{CARRIED}ids": ids}
+    )
+
+
+def kept(first: Tables, public: PublicInfo) -> Ints:
+    """Those kept before, and those that stand out of the noise by now; at least a few, whatever the noise is."""
+    from scipy.special import ndtri
+
+    value, deviation = first[f"{CARRIED}items"], np.sqrt(first[f"{CARRIED}items.variance"])
+    least = float(ndtri(1 - _BY_CHANCE / max(len(value), 4 * _BY_CHANCE)))
+    stands = value > least * deviation
+    if "kept" in public.earlier:
+        at = _places(first[f"{CARRIED}ids"], public.earlier["ids"][public.earlier["kept"]])
+        stands[at[at >= 0]] = True
+    order = np.lexsort((-value / deviation, ~stands))
+    return np.sort(order[: min(max(int(stands.sum()), FEWEST), MOST)])
+
+
+def with_tables(found: dict[str, Any], mine: Ints, public: PublicInfo, variances: Mapping[str, int]) -> dict[str, Any]:
+    """The second round, about the items `mine`, with its tables as all windows tell them; variances by name."""
+    old = np.full(len(mine), -1)
+    if "kept" in public.earlier:
+        old = _places(public.earlier["ids"][public.earlier["kept"]], keys(public.items)[mine])
+    before = len(public.earlier.get("kept", ()))
+    i, j = np.triu_indices(len(mine), 1)
+    a, b = old[i], old[j]
+    cells = np.where((a >= 0) & (b >= 0), a * (2 * before - a - 1) // 2 + b - a - 1, -1)
+    moves = np.where((old[:, None] >= 0) & (old >= 0), old[:, None] * before + old, -1).ravel()
+    told = dict(found)
+    for name, variance in variances.items():
+        known = _stored(public.earlier, name)
+        known = known.at({"pairs": cells, "transitions": moves}.get(name, np.arange(len(found[name]))))
+        told |= _record(name, known.after(found[name].astype(np.float64), float(variance)))
+    windows = 1 + int(public.earlier["windows"][0]) if "windows" in public.earlier else 1
+    return told | {f"{CARRIED}kept": mine, f"{CARRIED}windows": np.array([windows])}
+
+
+def tables(published: tuple[Tables, ...]) -> StreamTables:
+    """The combined statistics in units of one person, with the deviations of their noise."""
+    second, mine = published[1], published[1][f"{CARRIED}kept"]
+    m = len(mine)
+    have = np.maximum(published[0][f"{CARRIED}items"][mine], 0.0)
+    G = np.zeros((m, m))
+    i, j = np.triu_indices(m, 1)
+    G[i, j], sigma = _even("pairs", second, have[i] * have[j])
+    moves, move_sigma = None, 0.0
+    if f"{CARRIED}transitions" in second:
+        flat, move_sigma = _even("transitions", second, np.outer(have, have).ravel())
+        moves = flat.reshape(m, m) / UNIT
+    lengths = _estimate(second, "lengths")
+    deviation = np.sqrt(lengths.variance)
+    sizes = np.where(lengths.value > 3 * deviation, lengths.value, 0.0) / UNIT / ONE_LENGTH
+    sizes *= second[f"{CARRIED}windows"][0]  # as many are drawn as the tables speak of; that costs nothing
+    many = None
+    if f"{CARRIED}sessions" in second:
+        numbers = _estimate(second, "sessions")
+        many = Numbers(numbers.value / UNIT, float(np.sqrt(numbers.variance.max())) / UNIT, SESSIONS)
+    return StreamTables(
+        mine, np.maximum(have, 1e-9) / UNIT, (G + G.T) / UNIT, lengths.value / UNIT, moves, sigma / UNIT,
+        move_sigma / UNIT, EDGES, ONE_LENGTH, many, sizes if sizes.any() else np.ones(len(EDGES)),
+    )  # fmt: skip
+
+
+def _even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:
+    """A table of one deviation: where less is known of a cell it stays nearer to independence."""
+    found = _estimate(second, name)
+    weight = np.where(np.isfinite(found.variance), 1 / found.variance, 0.0)
+    scale = float((weight * shape * found.value).sum()) / max(float((weight * shape**2).sum()), 1e-300)
+    return evened(found, shape * max(scale, 0.0))
+
+
+def _estimate(told: Tables, name: str) -> Estimate:
+    value, variance, drift = (told[f"{CARRIED}{name}{mark}"] for mark in _MARKS)
+    return Estimate(value.astype(np.float64), variance.astype(np.float64), (float(drift[0]), float(drift[1])))
+
+
+def _stored(before: Tables, name: str) -> Estimate:
+    if name not in before:
+        return nothing_known(0)
+    return _estimate({f"{CARRIED}{key}": table for key, table in before.items()}, name)
+
+
+def _record(name: str, found: Estimate) -> dict[str, Any]:
+    value, variance = (part.astype(np.float32) for part in (found.value, found.variance))
+    return dict(
+        zip((f"{CARRIED}{name}{mark}" for mark in _MARKS), (value, variance, np.array(found.drift)), strict=True)
+    )
+
+
+def _places(known: Any, wanted: Any) -> Ints:
+    """Where each wanted id stands among the known ones, both by their keys; -1: nowhere."""
+    if known is None or not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = np.argsort(known)
+    at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    return np.where(known[at] == wanted, at, -1).astype(np.int64)

@@ -1,0 +1,19 @@
+"""Carrying over: what earlier windows published is public, and the next window's tables are combined with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recveil.dp.combining import told_next
+from recveil.releases.published import load_statistics
+from recveil.series.folder import Series
+
+
+def earlier_of(series: Series, number: int) -> dict[str, Any] | None:
+    """What the last window that left tells this one: nothing yet before the first; None where nothing is carried over,
+    since the items are not public and every window selects its own.
+    """
+    if series.facts.items is None or not series.facts.carry:
+        return None
+    before = [n for n in sorted(series.left()) if n < number and series.statistics(n).exists()]
+    return told_next(load_statistics(series.statistics(before[-1])).rounds) if before else {}

@@ -1,0 +1,111 @@
+"""Carrying over: tables combined by their variances, with a drift that they tell; a series that knows more by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from shops import ITEMS, log, released, shop
+
+from recveil.dp.combining import Estimate, evened, nothing_known, told_next
+from recveil.mechanisms.dp_streams import carried
+from recveil.mechanisms.dp_streams.counting import UNIT
+from recveil.releases.published import load_statistics
+from recveil.series.folder import open_series
+from recveil.series.verifying import verify_series
+
+
+def filtered(truth: Any, sigma: float, windows: int, drift: float, seed: int = 0) -> tuple[Estimate, Any]:
+    rng = np.random.default_rng(seed)
+    found, level = nothing_known(len(truth)), truth.astype(float)
+    for _ in range(windows):
+        level = level + np.sqrt(drift * truth) * rng.standard_normal(len(truth))
+        found = found.after(level + sigma * rng.standard_normal(len(truth)), sigma**2)
+    return found, level
+
+
+def test_a_table_that_stays_is_averaged() -> None:
+    truth = np.concatenate([np.zeros(3000), np.full(1000, 200.0)])
+    found, level = filtered(truth, 10.0, 25, 0.0)
+    assert np.sqrt(((found.value - level) ** 2).mean()) == pytest.approx(2.0, rel=0.1)
+    assert np.sqrt(found.variance).mean() == pytest.approx(2.0, rel=0.2)
+
+
+def test_a_table_that_drifts_forgets_and_knows_how_much_it_knows() -> None:
+    truth = np.full(4000, 400.0)
+    found, level = filtered(truth, 10.0, 25, 0.5)
+    assert found.rate == pytest.approx(0.5, rel=0.3)
+    error = np.sqrt(((found.value - level) ** 2).mean())
+    assert error < 9.5 and np.sqrt(found.variance).mean() == pytest.approx(error, rel=0.15)
+    stubborn = np.mean([filtered(truth, 10.0, 25, 0.5, k)[0].value for k in range(2)], axis=0)
+    assert np.isfinite(stubborn).all()
+
+
+def test_cells_move_and_what_is_new_is_unknown() -> None:
+    found = Estimate(np.array([1.0, 2.0]), np.array([4.0, 9.0]), (3.0, 5.0))
+    moved = found.at(np.array([1, -1, 0]))
+    assert moved.value.tolist() == [2.0, 0.0, 1.0] and moved.variance.tolist() == [9.0, np.inf, 4.0]
+    after = moved.after(np.array([2.0, 7.0, 1.0]), 16.0)
+    assert after.value[1] == 7.0 and after.variance[1] == 16.0 and after.variance[0] < 9.0
+
+
+def test_an_even_table_stands_out_of_its_noise_as_before() -> None:
+    found = Estimate(np.array([10.0, 10.0, 0.0]), np.array([4.0, 16.0, np.inf]))
+    even, sigma = evened(found, np.array([2.0, 2.0, 2.0]))
+    assert sigma == 2.0 and even.tolist() == [10.0, 6.0, 2.0]
+    assert (even[1] - 2) / sigma == (10 - 2) / 4
+
+
+def test_pairs_are_found_again_where_items_come_and_go() -> None:
+    """A cell of a pair keeps what was known of it, by the ids of its items."""
+    ids = pl.Series([10, 20, 30, 40, 50])
+    public = _Public(ids, {})
+    first = carried.with_items({"items": np.full(5, 100 * UNIT)}, public, UNIT**2)
+    told = carried.with_tables({"pairs": np.arange(3.0)}, np.array([0, 1, 3]), public, {"pairs": 1})
+    before = told_next((first, told))
+    more = _Public(pl.Series([5, 10, 20, 30, 40, 50]), before)  # the list has grown
+    again = carried.with_tables({"pairs": np.zeros(6)}, np.array([1, 2, 3, 4]), more, {"pairs": 1})
+    # 10-20, 10-30, 10-40, 20-30, 20-40, 30-40: those with 30 are new
+    assert again["carried.pairs.variance"].tolist() == [0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
+    assert again["carried.pairs"].tolist() == [0.0, 0.0, 0.5, 0.0, 1.0, 0.0]
+
+
+class _Public:
+    def __init__(self, items: pl.Series, earlier: dict[str, Any]) -> None:
+        self.items, self.earlier = items, earlier
+
+
+def test_a_series_knows_more_with_every_window(tmp_path: Path) -> None:
+    rows = log(people=400)
+    known = {}
+    for carry in (True, False):
+        series = shop(tmp_path / str(carry), carry=carry, seed=5, epsilon=2.0)
+        made = released(series, rows, 4)
+        assert [left.manifest["series"]["carried"] for left in made] == [carry] * 4
+        assert verify_series(series.path).problems == ()
+        known[carry] = load_statistics(open_series(series.path).statistics(4)).rounds
+    deviation = np.sqrt(known[True][0]["carried.items.variance"]).mean() / UNIT
+    assert len(known[True][0]["carried.items"]) == ITEMS
+    half = replace(open_series(tmp_path / "True" / "shop.series").period).participations / 4
+    truth = sum(_weights(rows, w) for w in range(4)) / 4 * half
+    wrong = {k: np.abs(r[0]["carried.items" if k else "items"] / UNIT - truth).mean() for k, r in known.items()}
+    assert wrong[True] < wrong[False] and deviation < wrong[False]
+
+
+def _weights(rows: Any, week: int) -> Any:
+    from shops import WEEK, after
+
+    begin = after(0).timestamp() - 3600 + week * WEEK
+    part = rows.take((rows.time >= begin) & (rows.time < begin + WEEK))
+    pairs = np.unique(np.stack([part.user, part.item]), axis=1)
+    many = np.bincount(pairs[0], minlength=rows.n_users)
+    return np.bincount(pairs[1], 1 / np.sqrt(many[pairs[0]]), minlength=ITEMS)
+
+
+def test_without_a_public_list_nothing_is_carried(tmp_path: Path) -> None:
+    series = shop(tmp_path, items=None, catalogue_is_public=False, seed=1)
+    assert not any(left.manifest["series"]["carried"] for left in released(series, log(), 2))
