@@ -54,7 +54,7 @@ def test_measure_from_files_alone(recveil: Run, bundle: str) -> None:
     attacks = {"linkage", "theta-omega", "membership-auc", "reconstruction", "sybil", "nearest", "nearest-cosine"}
     assert names >= attacks | {"lift", "precision", "rmse", "agreement"}
     why = {gap["name"]: gap["why"] for gap in found["skipped"]}  # ratings are released without their order
-    asked_for = {"shadow", "across", "attributes", "public-items"}  # with resources alone
+    asked_for = {"shadow", "across", "differencing", "attributes", "public-items"}  # with resources alone
     assert set(why) == {"copies", "tags", "neural", "next-item", *asked_for} and why["tags"] == "the data have no tags"
     for m in found["measurements"]:
         assert m["mechanism"] == "pseudonymise"
