@@ -215,8 +215,8 @@ class DpStreams(Synthesis):
             law = gaussian(variances[-1])
             tables["sessions"] = counts.sessions + draw(law, len(SESSIONS), source.derive("sessions"))
         if carried.is_carried(published):
-            laws, mine = self.laws(public), self.kept(published, public)
-            return carried.with_tables(tables, mine, public, {name: int(laws[name].size) for name in tables})
+            laws = {name: int(self.laws(public)[name].size) for name in tables}
+            return carried.with_tables(tables, self.kept(published, public), public, laws)
         return tables
 
     def most_items(self, public: PublicInfo) -> int:
@@ -273,8 +273,7 @@ class DpStreams(Synthesis):
             return known.tables(published, public, self.laws(public), self.order == "transitions")
         if carried.is_carried(published):
             return carried.tables(published)
-        kept = self.kept(published, public)
-        m = len(kept)
+        m = len(kept := self.kept(published, public))
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
         moves, many = published[1].get("transitions"), published[1].get("sessions")
         return StreamTables(
@@ -285,8 +284,7 @@ class DpStreams(Synthesis):
         )  # fmt: skip
 
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
-        k = None if self.k == "auto" else int(self.k)
-        tables = self.tables(published, public)
+        k, tables = None if self.k == "auto" else int(self.k), self.tables(published, public)
         if tables.known is None:
             return Drawn(draw_streams(tables, public, k, source))
         pairs = expected(tables)
