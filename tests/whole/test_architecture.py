@@ -170,6 +170,7 @@ STEPS_OF_THEIR_OWN = {
     "governance.verification": "what verify checks beyond hashes",
     "api.court": "the Python face of courts",
     "api.series": "the Python face of series",
+    "series.carrying": "what earlier windows tell the next",
     "series.erasing": "a person who leaves",
     "series.participation": "who counts in a window",
     "series.showing": "where a series stands",
