@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from shops import ITEMS, log, released, shop
 
-from recveil.dp.combining import Estimate, evened, nothing_known, told_next
+from recveil.dp.combining import CarriedTable, evened, nothing_known, told_next
 from recveil.mechanisms.dp_streams import carried
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.releases.published import load_statistics
@@ -19,7 +19,7 @@ from recveil.series.folder import open_series
 from recveil.series.verifying import verify_series
 
 
-def filtered(truth: Any, sigma: float, windows: int, drift: float, seed: int = 0) -> tuple[Estimate, Any]:
+def filtered(truth: Any, sigma: float, windows: int, drift: float, seed: int = 0) -> tuple[CarriedTable, Any]:
     rng = np.random.default_rng(seed)
     found, level = nothing_known(len(truth)), truth.astype(float)
     for _ in range(windows):
@@ -46,7 +46,7 @@ def test_a_table_that_drifts_forgets_and_knows_how_much_it_knows() -> None:
 
 
 def test_cells_move_and_what_is_new_is_unknown() -> None:
-    found = Estimate(np.array([1.0, 2.0]), np.array([4.0, 9.0]), (3.0, 5.0))
+    found = CarriedTable(np.array([1.0, 2.0]), np.array([4.0, 9.0]), (3.0, 5.0))
     moved = found.at(np.array([1, -1, 0]))
     assert moved.value.tolist() == [2.0, 0.0, 1.0] and moved.variance.tolist() == [9.0, np.inf, 4.0]
     after = moved.after(np.array([2.0, 7.0, 1.0]), 16.0)
@@ -54,7 +54,7 @@ def test_cells_move_and_what_is_new_is_unknown() -> None:
 
 
 def test_an_even_table_stands_out_of_its_noise_as_before() -> None:
-    found = Estimate(np.array([10.0, 10.0, 0.0]), np.array([4.0, 16.0, np.inf]))
+    found = CarriedTable(np.array([10.0, 10.0, 0.0]), np.array([4.0, 16.0, np.inf]))
     even, sigma = evened(found, np.array([2.0, 2.0, 2.0]))
     assert sigma == 2.0 and even.tolist() == [10.0, 6.0, 2.0]
     assert (even[1] - 2) / sigma == (10 - 2) / 4

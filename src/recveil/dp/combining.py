@@ -17,7 +17,7 @@ _STANDS = 3.0  # deviations by which a cell must stand out of what is unknown of
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CarriedTable:
     """What is known of a table: values, the variance of each (infinite: nothing is), and what is known of its drift.
 
     A cell drifts from window to window by a variance in proportion to its level, as counts do. `drift` is the ratio's
@@ -34,7 +34,7 @@ class Estimate:
         above, below = self.drift
         return max(0.0, above - np.sqrt(2 * below)) / below if below > 0 else 0.0
 
-    def after(self, noisy: Floats, variance: float) -> Estimate:
+    def after(self, noisy: Floats, variance: float) -> CarriedTable:
         """With one more window, whose noise has this variance in every cell."""
         known = np.isfinite(self.variance)
         spread = np.where(known, self.variance, 0.0)
@@ -42,25 +42,25 @@ class Estimate:
         unknown, surprise = spread + variance, noisy - self.value
         above = self.drift[0] + float((level * (surprise**2 - unknown) / unknown**2).sum())
         below = self.drift[1] + float((level**2 / unknown**2).sum())
-        told = Estimate(self.value, self.variance, (above, below))
+        told = CarriedTable(self.value, self.variance, (above, below))
         ahead = spread + told.rate * level
         gain = np.where(known, ahead / (ahead + variance), 1.0)
-        return Estimate(self.value + gain * surprise, gain * variance, told.drift)
+        return CarriedTable(self.value + gain * surprise, gain * variance, told.drift)
 
-    def at(self, places: NDArray[np.int64]) -> Estimate:
+    def at(self, places: NDArray[np.int64]) -> CarriedTable:
         """The same cells at other places; -1: a cell of which nothing is known."""
         known = places >= 0
         value = np.where(known, self.value[np.maximum(places, 0)], 0.0) if len(self.value) else np.zeros(len(places))
         spread = self.variance[np.maximum(places, 0)] if len(self.value) else np.full(len(places), np.inf)
-        return Estimate(value, np.where(known, spread, np.inf), self.drift)
+        return CarriedTable(value, np.where(known, spread, np.inf), self.drift)
 
 
-def nothing_known(cells: int) -> Estimate:
+def nothing_known(cells: int) -> CarriedTable:
     """A table before its first window."""
-    return Estimate(np.zeros(cells), np.full(cells, np.inf))
+    return CarriedTable(np.zeros(cells), np.full(cells, np.inf))
 
 
-def evened(found: Estimate, prior: Floats) -> tuple[Floats, float]:
+def evened(found: CarriedTable, prior: Floats) -> tuple[Floats, float]:
     """Values as if all had the smallest deviation, which is returned: where less is known a cell stays nearer to the
     prior, so that it stands out of the noise as much as before.
     """

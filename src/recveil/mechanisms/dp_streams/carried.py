@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.dp.combining import CARRIED, Estimate, evened, nothing_known
+from recveil.dp.combining import CARRIED, CarriedTable, evened, nothing_known
 from recveil.ids import keys
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT
@@ -109,18 +109,18 @@ def _even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:
     return evened(found, shape * max(scale, 0.0))
 
 
-def _estimate(told: Tables, name: str) -> Estimate:
+def _estimate(told: Tables, name: str) -> CarriedTable:
     value, variance, drift = (told[f"{CARRIED}{name}{mark}"] for mark in _MARKS)
-    return Estimate(value.astype(np.float64), variance.astype(np.float64), (float(drift[0]), float(drift[1])))
+    return CarriedTable(value.astype(np.float64), variance.astype(np.float64), (float(drift[0]), float(drift[1])))
 
 
-def _stored(before: Tables, name: str) -> Estimate:
+def _stored(before: Tables, name: str) -> CarriedTable:
     if name not in before:
         return nothing_known(0)
     return _estimate({f"{CARRIED}{key}": table for key, table in before.items()}, name)
 
 
-def _record(name: str, found: Estimate) -> dict[str, Any]:
+def _record(name: str, found: CarriedTable) -> dict[str, Any]:
     value, variance = (part.astype(np.float32) for part in (found.value, found.variance))
     return dict(
         zip((f"{CARRIED}{name}{mark}" for mark in _MARKS), (value, variance, np.array(found.drift)), strict=True)
