@@ -21,6 +21,7 @@ from advisor_server import COUNTS, Server
 from browser import CONTRAST
 from visits import Visit
 
+from recveil.clicks.effects import effect
 from recveil.clicks.game import STRATEGIES, step
 from recveil.clicks.profiles import Clicks, commonality, disclosure, profiles
 from recveil.data import from_ids
@@ -79,16 +80,21 @@ def test_strategies_are_the_same_and_nonsense_is_refused(visit: Visit) -> None:
     assert refused == 6
 
 
+def zone(likes: int, dislikes: int, people: int) -> str:
+    """Of a like."""
+    return effect(likes, dislikes, people, 1).zone
+
+
 def test_everybodys_clicks_are_those_of_the_game(visit: Visit) -> None:
     """The page plays the game of recveil.clicks on the public counts: the same items stand in the end."""
     rng, people = np.random.default_rng(3), 60
     items = [(int(a), int(b)) for a, b in rng.integers(0, 30, (40, 2)) if a + b]
     told = visit.page.evaluate(
         """async ([items, people]) => {
-          const { alone, everybody, played } = await import("/static/game.js");
+          const { alone, everybody, played, turned } = await import("/static/game.js");
           const names = ["basic", "careful", "smart"];
           return [names.map(name => items.map(([a, b]) => played(a, b, people, name))), alone(items, people),
-                  names.map(name => everybody(items, people, name))];
+                  names.map(name => everybody(items, people, name)), turned(items, people, 9)];
         }""",
         [items, people],
     )
@@ -105,6 +111,8 @@ def test_everybodys_clicks_are_those_of_the_game(visit: Visit) -> None:
         assert [tuple(state) for state in found] == [stands(*item, name) for item in items]
     assert told[0][0] == [list(item) for item in items]
     assert told[1] == {"states": 2 * len(items), "better": 0}  # smart clicking is an equilibrium
+    moved = sum(a for a, b in items if a and zone(a - 1, b, people) != zone(a - 1, b + 9, people + 9))
+    assert told[3] == pytest.approx(moved / sum(a for a, _ in items)) and 0 < told[3] < 1
     assert told[2][0]["clicks"] == pytest.approx(sum(map(sum, items)) / people)
 
 

@@ -3,10 +3,11 @@
 import { effect, inDoubt } from "./advice.js";
 import { short } from "./chart.js";
 import { make } from "./dom.js";
-import { alone, everybody } from "./game.js";
+import { alone, everybody, turned } from "./game.js";
 import { allPicture } from "./picture.js";
-import { ZONE_NAMES, say } from "./words.js";
+import { ZONE_NAMES, number, say } from "./words.js";
 
+const INVENTED = 60; // accounts: an hour's worth from one address, by default
 const MOST = 2000; // items with the most clicks
 const ZONES = ["safe", "trade_off", "dangerous", "deleterious"];
 
@@ -40,10 +41,12 @@ export function showAll(section, table) {
   });
   const head = ["all.if", "all.clicks", "commonality", "disclosure.bits"].map((name) => make("th", { scope: "col" }, say(name)));
   const { states, better } = alone(shown, people);
+  const share = number(100 * turned(shown, people, INVENTED), 0);
   return section.replaceChildren(
     make("div", { class: "pictures" }, ...figures),
     make("p", {}, say("all.everybody")),
     make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
     make("p", { class: "small" }, say(better ? "all.gains" : "all.equilibrium", { states, better })),
+    make("p", { class: "small" }, say("all.invented", { accounts: INVENTED, share })),
   );
 }

@@ -53,3 +53,14 @@ export function alone(profiles, people) {
   }
   return { states, better };
 }
+
+/** Which share of likes has another zone when so many invented accounts dislike everything. */
+export function turned(profiles, people, accounts) {
+  let [likes, moved] = [0, 0];
+  for (const [a, b] of profiles) {
+    const zones = a > 0 ? [0, accounts].map((more) => effect(a - 1, b + more, people + more, 1).zone) : ["", ""];
+    likes += a;
+    moved += zones[0] === zones[1] ? 0 : a;
+  }
+  return likes ? moved / likes : 0;
+}
