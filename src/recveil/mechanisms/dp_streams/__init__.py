@@ -94,7 +94,7 @@ class DpStreams(Synthesis):
         return public.catalogue and public.features is not None and public.features.tells
 
     def _known_shares(self, public: PublicInfo) -> dict[str, float]:
-        return known.shares(len(public.items), self.order == "transitions", public.sessions)
+        return known.shares(len(public.items), self.epsilon, self.order == "transitions", public.sessions)
 
     def rounds_for(self, public: PublicInfo) -> int:
         return 3 if self.knows(public) else self.rounds

@@ -27,7 +27,8 @@ from recveil.mechanisms.dp_streams.baskets import (
     expected_moves,
 )
 from recveil.mechanisms.dp_streams.crowds import square_of
-from recveil.mechanisms.dp_streams.loadings import SpaceTables, expected_pairs
+from recveil.mechanisms.dp_streams.expectations import expected_pairs
+from recveil.mechanisms.dp_streams.loadings import SpaceTables
 from recveil.mechanisms.dp_streams.pairs import Above
 from recveil.randomness import Source
 

@@ -18,7 +18,8 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.mechanism import PublicInfo, Sums
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
-from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
+from recveil.mechanisms.dp_streams.expectations import WHOLE
+from recveil.mechanisms.dp_streams.loadings import SpaceTables
 from recveil.mechanisms.dp_streams.space import directions, moments, popularity, reduced, smooth, spaces, trusted
 from recveil.randomness import Source
 from recveil.views.sessions import Sessions, sessions
@@ -29,14 +30,19 @@ Laws = dict[str, Law]
 SIZES = np.append(1, EDGES)  # classes of numbers of items, among all that are public
 FEWEST_PAIRED, MOST_PAIRED = 10, 4096
 _NAMES = ("items", "sizes", "space", "decoy", "loadings", "pairs")
-_FEW = ((0.10, 0.02, 0.03, 0.03, 0.27, 0.55), (0.09, 0.02, 0.03, 0.03, 0.20, 0.48))  # without order, with it
+_FEW = ((0.16, 0.02, 0.04, 0.04, 0.70, 0.04), (0.14, 0.02, 0.03, 0.03, 0.58, 0.05))  # without order, with it
+_FAINT = ((0.42, 0.02, 0.05, 0.05, 0.42, 0.04), (0.36, 0.02, 0.04, 0.04, 0.34, 0.05))  # likewise, below epsilon 2
 _MANY = ((0.18, 0.02, 0.05, 0.05, 0.45, 0.25), (0.15, 0.02, 0.04, 0.04, 0.37, 0.23))
-_MOVES, _SESSIONS = 0.15, 0.03
+_MOVES, _SESSIONS, _LITTLE = 0.15, 0.03, 2.0
 
 
-def shares(n_items: int, ordered: bool, by_sessions: bool) -> dict[str, float]:
-    """Of the budget, by table: of few items pairs tell most, of many the space does."""
-    found = dict(zip(_NAMES, (_FEW if n_items <= WHOLE else _MANY)[ordered], strict=True))
+def shares(n_items: int, epsilon: float, ordered: bool, by_sessions: bool) -> dict[str, float]:
+    """Of the budget, by table: of many items single pairs tell much that the space does not, of few next to nothing.
+
+    Where there is little budget, what is popular comes first.
+    """
+    few = _FAINT if epsilon < _LITTLE else _FEW
+    found = dict(zip(_NAMES, (few if n_items <= WHOLE else _MANY)[ordered], strict=True))
     if ordered:
         found["transitions"] = _MOVES
     if by_sessions:

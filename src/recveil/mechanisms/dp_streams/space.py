@@ -18,7 +18,11 @@ Ints = NDArray[np.int64]
 
 BENT = 4  # directions of popularity, the first ones of a space
 FEWEST, MOST = 12, 64  # directions of features
-_FEW = 4  # times as many features as directions: principal axes of them, of more a projection by chance
+_DARK, _UNTOLD = (
+    0.02,
+    0.2,
+)  # of an item's features that principal axes must hold, and the share of items that may have less
+_TURNS, _MORE = 8, 12  # of the search for principal axes, and directions more than wanted
 _RATIOS = np.exp(np.linspace(np.log(0.03), np.log(40.0), 40))  # of an item's popularity to what its features tell
 _BENDS = (0.0, 0.7, -1.2)  # where log popularity is bent, in its deviations
 _LEAST = 1e-3  # of the largest variance: a direction with less is empty
@@ -97,18 +101,28 @@ def directions(people: float, sigma: float, items: int) -> int:
 
 
 def reduced(facts: PublicItems, d: int) -> Floats:
-    """Features in at most d columns: all of them, their principal axes, or of many a projection by public chance."""
-    from scipy.sparse.linalg import svds
+    """Features in at most d columns: all of them; their principal axes; or a projection by public chance.
 
+    Axes hold what many items share, such as genres. Of very many categories they would hold the largest ones alone, and
+    say nothing of the items of the others.
+    """
     known = facts.weighted()
     n, width = known.shape
     if width <= d:
         return np.asarray(known.toarray(), dtype=np.float64)
-    if width <= _FEW * d and min(n, width) > d:
-        left, strength, _ = svds(known.astype(np.float64), d, v0=np.ones(min(n, width)))
-        return np.asarray(left * strength)
-    chance = np.random.default_rng(0).standard_normal((width, d))
-    return np.asarray(known @ chance / np.sqrt(d))
+    chance = np.random.default_rng(0).standard_normal((width, d + _MORE))
+    found = np.asarray(known @ principal(known, chance, d))
+    there = np.diff(known.indptr) > 0
+    dark = (found**2).sum(axis=1)[there] < _DARK
+    return found if n > d and dark.mean() <= _UNTOLD else np.asarray(known @ chance[:, :d] / np.sqrt(d))
+
+
+def principal(known: Any, start: Floats, d: int) -> Floats:
+    """The d principal axes of sparse rows, as columns, largest first: powers of a few random directions."""
+    for _ in range(_TURNS):
+        start, _ = np.linalg.qr(known.T @ (known @ start))
+    _, axes = np.linalg.eigh((known @ start).T @ (known @ start))
+    return np.asarray(start @ axes[:, ::-1][:, :d])
 
 
 def spaces(table: Floats, have: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
