@@ -19,7 +19,8 @@ from recveil.kernels.directions import count_loadings, count_products, count_siz
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.counting import UNIT
-from recveil.mechanisms.dp_streams.space import directions, popularity, smooth, spaces, structure, trusted
+from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
+from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
 from recveil.randomness import seeded
 from recveil.releases.release import publish
 
@@ -201,10 +202,10 @@ def test_every_item_of_the_file_can_occur_and_kinds_are_kept() -> None:
 
 
 def test_many_items_are_drawn_by_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil.mechanisms.dp_streams import loadings
+    from recveil.mechanisms.dp_streams import expectations
 
-    monkeypatch.setattr(loadings, "WHOLE", 50)
-    monkeypatch.setattr(loadings, "NEAREST", 30)
+    monkeypatch.setattr(expectations, "WHOLE", 50)
+    monkeypatch.setattr(expectations, "NEAREST", 30)
     data, made = world(), mechanism("transitions")
     public = public_of(data, facts())
     drawn = made.draw(publish(data, made, public, seeded(2)).rounds, public, seeded(3))
@@ -259,3 +260,34 @@ def test_the_guard_compares_with_the_decoy() -> None:
 def test_a_space_grows_with_people_above_the_noise() -> None:
     sizes = [directions(n, 1.3, 40_000) for n in (100, 10_000, 100_000, 10_000_000)]
     assert sizes == sorted(sizes) and sizes[0] == 12 and sizes[-1] == 64
+
+
+def test_axes_hold_what_items_share_and_chance_what_they_do_not() -> None:
+    rng, n = np.random.default_rng(8), 400
+    genres = (rng.random((n, 40)) < np.linspace(0.4, 0.02, 40)).astype(np.float32)
+    shared = PublicItems(pl.Series(np.arange(n)), tuple(map(str, range(40))), sparse.csr_array(genres))
+    held = (reduced(shared, 12) ** 2).sum()
+    best = (np.linalg.svd(shared.weighted().toarray(), compute_uv=False)[:12] ** 2).sum()
+    assert held == pytest.approx(best, rel=0.01)
+    kind = np.repeat(np.arange(27), np.arange(1, 28))[: n - 22]  # one kind each, of 27 sizes
+    kind = np.append(kind, np.full(n - len(kind), 26))
+    one = sparse.csr_array((np.ones(n, np.float32), (np.arange(n), kind)), shape=(n, 27))
+    apart = reduced(PublicItems(pl.Series(np.arange(n)), tuple(map(str, range(27))), one), 8)
+    assert (np.linalg.norm(apart, axis=1) > 0.3).all()  # no item is left at 0, whatever its category
+
+
+def test_noisy_loadings_come_nearer_to_the_true_ones() -> None:
+    rng, n, d = np.random.default_rng(9), 300, 8
+    have = 60 / np.sqrt(np.arange(1, n + 1))
+    vectors = rng.standard_normal((n, d)).astype(np.float32)
+    true = 0.1 * vectors @ rng.standard_normal((d, d)) / 3 + 0.15 * rng.standard_normal((n, 2)) @ np.eye(2, d)
+    noisy = have[:, None] * true + 2.0 * rng.standard_normal((n, d))
+    moments = 1000 * (np.eye(d) / d + 0.1 * np.diag([1, 1, 0, 0, 0, 0, 0, 0]))
+    none = sparse.csr_array((n, 0))
+    found = tastes(SpaceTables(none, vectors, have, moments, noisy, np.arange(10), 1000.0, 1.0, 2.0)).mean
+
+    def error(mean: Any) -> float:
+        return float((have[:, None] ** 2 * (mean - true) ** 2).sum())
+
+    raw, flat = error(noisy / have[:, None]), error(np.zeros_like(true))
+    assert error(found) < 0.35 * raw and error(found) < 0.5 * flat

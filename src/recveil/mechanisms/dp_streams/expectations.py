@@ -75,7 +75,7 @@ def strength(known: SpaceTables, alike: Floats, noisy: Singles, sigma: float) ->
     if level <= 0:
         return 1.0
     unsure = 2 * sigma**2 * np.linalg.inv(square)[1, 1] / level**2
-    return float(np.clip(1 + (slope / level - 1) / (1 + unsure / _DOUBT**2), 0.5, 4.0))
+    return float(np.clip(1 + (slope / level - 1) / (1 + unsure / _DOUBT**2), 1.0, 4.0))
 
 
 def balanced(table: Any, sums: Floats, steps: int = 20) -> Any:

@@ -34,6 +34,7 @@ _FEW = ((0.16, 0.02, 0.04, 0.04, 0.70, 0.04), (0.14, 0.02, 0.03, 0.03, 0.58, 0.0
 _FAINT = ((0.42, 0.02, 0.05, 0.05, 0.42, 0.04), (0.36, 0.02, 0.04, 0.04, 0.34, 0.05))  # likewise, below epsilon 2
 _MANY = ((0.18, 0.02, 0.05, 0.05, 0.45, 0.25), (0.15, 0.02, 0.04, 0.04, 0.37, 0.23))
 _MOVES, _SESSIONS, _LITTLE = 0.15, 0.03, 2.0
+_STANDS = 1.25  # times the largest of as many noises: items whose pairs are counted alone have less noise than theirs
 
 
 def shares(n_items: int, epsilon: float, ordered: bool, by_sessions: bool) -> dict[str, float]:
@@ -115,7 +116,7 @@ def learned(first: dict[str, Any], public: PublicInfo, noise: Laws) -> dict[str,
     d = directions(people, 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
     vectors, duel = spaces(reduced(public.features, d), have)
     found = {"popularity": have, "vectors": vectors, "duel": duel}
-    for name, by, least in (("paired", have, 2.0), ("standing", noisy, float(ndtri(1 - 1 / len(have))))):
+    for name, by, least in (("paired", have, 2.0), ("standing", noisy, _STANDS * float(ndtri(1 - 1 / len(have))))):
         many = min(max(int((noisy > least * sigma).sum()), FEWEST_PAIRED), MOST_PAIRED, len(have))
         found[name] = np.sort(np.argsort(-by, kind="stable")[:many])
     return found

@@ -8,23 +8,27 @@ import numpy as np
 import polars as pl
 
 from recveil.mechanism import PublicInfo
+from recveil.mechanisms.dp_streams.drawing import last_lengths, people
 from recveil.mechanisms.dp_streams.loadings import tastes
 
 _MOST = 128  # pairs to an item
 
 
 def model_tables(tables: Any, pairs: Any, public: PublicInfo) -> dict[str, pl.DataFrame]:
-    """`items`: popularity p and a vector v each; p p' (1 + v v') is, but for a factor, what is expected of a pair.
+    """`items`: how many people have an item, p, and a vector v; p p' (1 + v v') / people have both of a pair.
 
-    `pairs`: the most expected ones as the noisy pairs correct them, in the same unit.
+    `pairs`: how many have both of the pairs that are expected most, as the noisy pairs correct them.
     """
     known, found = tables.known, tastes(tables.known)
+    middle = (tables.edges + last_lengths(tables.edges)) / 2
+    popular = known.have * (float((people(tables) * middle).sum()) / float(known.have.sum()))
     values, axes = np.linalg.eigh(found.firm)
     vectors = (found.mean @ (axes / np.sqrt(values))).astype(np.float32)
     columns = {f"v{k}": vectors[:, k] for k in range(vectors.shape[1])}
-    items = pl.DataFrame({"item": public.items, "popularity": known.have, **columns})
+    items = pl.DataFrame({"item": public.items, "popularity": popular, **columns})
     row, column, weight = _cells(pairs)
     one = row < column
+    weight = weight * (popular.sum() ** 2 / known.people / pairs.strength.sum())
     listed = pl.DataFrame({"first": row[one], "second": column[one], "weight": weight[one]})
     listed = listed.sort("weight", "first", "second", descending=[True, False, False]).head(_MOST * len(known.have))
     names = public.items
