@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from recveil import kernels
 from recveil.dp import denoise
-from recveil.mechanisms.dp_streams.loadings import SpaceTables, Tastes, tastes
+from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables, Tastes, tastes
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-WHOLE = 4096  # items up to which a table of all pairs is drawn from; of more, each has its nearest alone
 NEAREST = 128
 _SHARP = (2.0, 3.0, 4.0, 6.0, 9.0, 13.0, 18.0)  # of people's tastes, which the noisy pairs choose
 _CERTAIN = 2.0  # deviations by which people's places must fit better than moments do

@@ -18,8 +18,7 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.mechanism import PublicInfo, Sums
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
-from recveil.mechanisms.dp_streams.expectations import WHOLE
-from recveil.mechanisms.dp_streams.loadings import SpaceTables
+from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
 from recveil.mechanisms.dp_streams.space import directions, moments, popularity, reduced, smooth, spaces, trusted
 from recveil.randomness import Source
 from recveil.views.sessions import Sessions, sessions

@@ -15,7 +15,9 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_RIDGE, _FLOOR = 1.0, 0.1  # of the second moments, in shares of their mean
+_RIDGE = (1.0, 2.0)  # of the second moments, in shares of their mean, of few items and of many
+_FLOOR = 0.1  # likewise, below which none of them lies
+WHOLE = 4096  # items up to which a table of all pairs is drawn from; of more, each has its nearest alone
 _OWN, _STEPS = 0.05, 6  # by how much items differ of their own, to begin with, and steps toward what the tables tell
 _CLASSES = 8  # of items by popularity
 
@@ -54,14 +56,19 @@ def tastes(known: SpaceTables) -> Tastes:
     have = np.maximum(known.have, 1e-6)
     seen, noises = (known.loadings @ axes) / have[:, None], known.loading_sigma**2 / have**2
     design = np.hstack([np.ones((n, 1)), known.vectors @ axes])
-    spread = values**2 * (_OWN / float((values**2).sum()))
-    law = OwnLaw(np.diag(spread), np.ones(n))
+    law = OwnLaw(np.diag(values**2 * (_OWN / float((values**2).sum()))), np.ones(n))
+    differs, ridge = np.full(n, 0.09 / d), _RIDGE[n > WHOLE]
+    parts = np.array_split(np.argsort(-have, kind="stable"), _CLASSES)
     for _ in range(2):
-        weight = 1 / (law.size * float(np.trace(law.shape)) / d + noises)
-        prior = _told(design, seen, weight, 0.3 * (values + level))
+        weight = 1 / (differs + noises)
+        prior = _told(design, seen, weight, 0.3 * (values + ridge * level))
         prior += _told_by_features(known.facts, seen - prior, weight)
-        own, law = _own(seen - prior, noises, law, np.array_split(np.argsort(-have, kind="stable"), _CLASSES))
-    firm = values + _RIDGE * level
+        if n > WHOLE:
+            own, differs = _own_by_axis(seen - prior, noises, parts)
+        else:
+            own, law = _own(seen - prior, noises, law, parts)
+            differs = law.size * float(np.trace(law.shape)) / d
+    firm = values + ridge * level
     return Tastes((axes * values) @ axes.T, (axes * firm) @ axes.T, (prior + own) @ axes.T)
 
 
@@ -71,6 +78,17 @@ class OwnLaw:
 
     shape: Floats
     size: Floats  # of each item
+
+
+def _own_by_axis(rest: Floats, noises: Floats, parts: list[Ints]) -> tuple[Floats, Floats]:
+    """What lies behind noisy differences of very many items, axis by axis, and how much items differ, on average."""
+    own, differs = np.zeros_like(rest), np.zeros(len(rest))
+    for part in parts:
+        sure = 1 / noises[part][:, None]
+        spread = np.maximum(((rest[part] ** 2 * sure**2).sum(0) - sure.sum()) / (sure**2).sum(), 1e-6)
+        own[part] = rest[part] * (spread * sure / (spread * sure + 1))
+        differs[part] = spread.mean()
+    return own, differs
 
 
 def _own(rest: Floats, noises: Floats, law: OwnLaw, parts: list[Ints]) -> tuple[Floats, OwnLaw]:
