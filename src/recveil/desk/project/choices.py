@@ -21,7 +21,7 @@ RATINGS = ("both", "with", "without")
 FORMATS = ("parquet", "csv", "inter", "itemsets")
 TIMES = ("auto", "drop", "order", "keep")
 KNOWN_ITEMS = ("random", "rare", "consecutive")
-EXPORTS = ("huggingface", "recbole", "kaggle", "frictionless", "zip")
+EXPORTS = ("huggingface", "csv", "recbole", "kaggle", "frictionless", "zip")
 Texts = tuple[str, ...]
 
 
