@@ -37,7 +37,7 @@ def shop(folder: Path, **settled: Any) -> Series:
     items = folder / "items.csv"
     items.write_text("item\n" + "\n".join(map(str, range(ITEMS))) + "\n")
     wished: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-3, "participations": 2, "period": "month", "start": START}
-    wished |= {"items": str(items), "catalogue_is_public": True}
+    wished |= {"items": str(items), "catalogue_is_public": True, "carry": True}
     wished |= settled
     request = SeriesRequest(str(folder / "shop.series"), "dp-streams", str(folder / "people.jsonl"), **wished)
     return run_new_series(request)

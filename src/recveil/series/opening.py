@@ -42,7 +42,7 @@ class SeriesRequest:
     unit: str = "user"
     late: str = "drop"
     time_in: str = "s"
-    carry: bool = True
+    carry: bool = False
     seed: int | None = None
 
 
