@@ -59,6 +59,14 @@ def same(n: int = 150, seed: int = 0) -> Trial:
     )
 
 
+def grown(subject: Trial, newcomers: int = 8) -> Trial:
+    """The same after an earlier release in which the last of the people were not yet."""
+    assert subject.owner is not None
+    new = np.arange(subject.train.n_users - newcomers, subject.train.n_users)
+    before = subject.released.take(~np.isin(subject.owner[subject.released.user], new))
+    return replace(subject, also=SecondRelease(before, newcomers=new))
+
+
 def even(data: Interactions) -> NDArray[np.int8]:
     """Who has more even items than odd ones; unknown where it is a draw."""
     ids = data.items.to_numpy()[data.item]

@@ -78,6 +78,18 @@ def bootstrap_mean(
     return _percentiles(float(data.mean()), np.concatenate(means), confidence)
 
 
+def student_share(values: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of shares of few people, with Student's interval: a bootstrap of few is too narrow."""
+    from scipy.stats import t
+
+    data = _column(values)
+    mean, n = float(data.mean()), len(data)
+    if n == 1:
+        return mean, 0.0, 1.0
+    reach = float(t.ppf((1 + confidence) / 2, n - 1) * data.std(ddof=1) / np.sqrt(n))
+    return mean, max(mean - reach, 0.0), min(mean + reach, 1.0)
+
+
 def bootstrap(
     statistic: Callable[..., float],
     arrays: Sequence[ArrayLike],

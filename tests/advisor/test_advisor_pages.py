@@ -120,6 +120,7 @@ def test_all_preclicks_in_one_picture(visit: Visit) -> None:
     page = visit.page
     page.locator("#all summary").click()
     shown = sum(a + b >= 5 for a, b in COUNTS.values())
+    page.locator("#all circle.all").first.wait_for()
     assert page.locator("#all circle.all").count() == 2 * shown
     assert "1 Safe" in page.locator("#all figcaption").first.inner_text()
     assert "Smart clicking is an equilibrium" in page.locator("#all-shown").inner_text()

@@ -47,6 +47,14 @@ def court(folder: Path) -> Path:
     return place
 
 
+def series(folder: Path) -> Path:
+    place = folder / "shop.series"
+    if not place.exists():
+        settled = {"epsilon": 4.0, "delta": 1e-6, "participations": 26, "ledger": folder / "people.jsonl"}
+        recveil.open_series(place, "dp-streams", **settled)
+    return place
+
+
 def calls(folder: Path) -> dict[str, Callable[[Any], Any]]:
     """A call of each public function, given the module or what `from recveil import *` binds."""
     data = recveil.read(FILMS)
@@ -80,6 +88,7 @@ def calls(folder: Path) -> dict[str, Callable[[Any], Any]]:
         "load": lambda r: r.load(folder / "kept"),
         "measure": lambda r: r.measure(data, folder / "kept", only=["popularity"]),
         "measure_release": lambda r: r.measure_release(data, data, measures={}),
+        "open_series": lambda r: r.open_series(series(folder)),
         "parse": lambda r: r.parse("mask:p=0.9"),
         "predict": lambda r: r.predict(str(folder / "rated"), data, top=2),
         "read": lambda r: r.read(folder / "films.csv"),

@@ -177,7 +177,7 @@ def test_what_is_wrong_stands_at_its_field(browser: Any, desk: RunningDesk, tmp_
         assert owner.number("#path[aria-invalid][aria-describedby='problem']:focus") == 1
     try:
         owner.give("#file", tmp_path / "<i>cat.png")
-        owner.page.locator(".job.failed .line").filter(has_text="one column only").wait_for()
+        owner.page.locator(".job.failed .line").filter(has_text="a picture, which holds no table").wait_for()
         assert owner.number("main i, main p b b") == 0
         owner.close()
     finally:

@@ -15,6 +15,7 @@ from recveil.intervals import (
     paired_ratio,
     paired_t,
     share,
+    student_share,
     wilson,
 )
 
@@ -144,3 +145,13 @@ def test_successes_may_be_off_by_rounding_alone() -> None:
     for wrong in (10.1, -0.1, 10 * (1 + 5e-9), -5e-8):
         with pytest.raises(ValueError, match="successes"):
             wilson(wrong, 10)
+
+
+def test_students_interval_of_few_shares_is_wider_than_their_bootstrap() -> None:
+    values = np.array([0.4, 0.5, 0.7, 0.9])
+    mean, low, high = student_share(values)
+    assert mean == pytest.approx(0.625) and high - mean == pytest.approx(3.182 * values.std(ddof=1) / 2, rel=1e-3)
+    _, inner, outer = bootstrap_mean(values, np.random.default_rng(0))
+    assert low < inner and outer < high
+    assert student_share([0.5]) == (0.5, 0.0, 1.0)
+    assert student_share([0.9, 1.0])[2] == 1.0

@@ -104,7 +104,7 @@ def _progress(engine: Any, platform: int, key: bytes) -> Any:
         return None if found is None else {**found, "told": json.loads(found["outcome"])}
 
 
-@router.post("/platform/clicks", response_model=PlatformClicks, responses=documented(401, 413, 422, 429, 503))
+@router.post("/platform/clicks", response_model=PlatformClicks, responses=documented(400, 401, 413, 422, 429, 503))
 async def clicks(request: Request, speaking: Speaking, body: AskedPeople) -> Any:
     """The clicks of many people, in the order of clicking."""
     advisor = advisor_of(request)

@@ -33,7 +33,7 @@ FOREIGN = {
     b"7z\xbc\xaf": "a 7z archive; unpack it first",
     b"Rar!": "a rar archive; unpack it first",
     b"%PDF": "a PDF, which holds no table",
-    b"\x89PNG": "a picture",
+    b"\x89PNG": "a picture, which holds no table",
 }
 FIRST = 20  # lines in which a separator must occur
 SEEN = 200  # dates that are looked at

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.data import Floats, Interactions
 from recveil.evaluation.attacks.verdict import measured
-from recveil.intervals import bootstrap_mean
+from recveil.intervals import student_share
 from recveil.measurement import Measurement, SkippedError, Trial
 
 ASKED = 200  # items of a newcomer, and as many that she does not have
@@ -39,7 +39,7 @@ def differencing(trial: Trial, rng: np.random.Generator) -> list[Measurement]:
     return [
         measured(
             "differencing",
-            bootstrap_mean(found, rng),
+            student_share(found),
             len(found),
             chance=0.5,
             control=float(control.mean()) if len(control) else None,
