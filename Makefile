@@ -35,7 +35,7 @@ TESTS := tests$(if $(ROOM),/$(ROOM))
 NONE := $(if $(ROOM),|| [ $$? = 5 ])
 test: install-dev
 	$(BIN)/pytest -n 2 -m "not slow and not spark and not extras" --durations 10 $(TESTS) $(NONE)
-	$(BIN)/pytest -n 2 --dist loadfile -m "spark and not slow" --durations 10 $(TESTS) $(NONE)
+	$(BIN)/pytest -n 2 -m "spark and not slow" --durations 10 $(TESTS) $(NONE)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning" $(TESTS) $(NONE)
 
 check: install-dev

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 import pytest
 from neighbours import ITEMS, TAGS
-from oddities import FILES, FRAMES, HER, MARK, NEW_ITEMS, ODDITIES, POSITIONS, Row, base_of, neighbour, unit_of
+from oddities import FILES, FRAMES, HER, MARK, NEW_ITEMS, ODDITIES, POSITIONS, Row, base_of, covered, neighbour, unit_of
 from test_contracts import mechanism
 
 import recveil
@@ -445,22 +445,22 @@ def table(on_spark: bool = False) -> list[Cell]:
     """Every cell that there is, of the doors of this machine or of those of a cluster."""
     return [
         Cell(how.spec(spec), door, form, position, odd)
-        for spec in PROVED
+        for spec, made in ((spec, parse(spec)) for spec in PROVED)
         for door, how in DOORS.items()
-        if how.on_spark == on_spark and how.fits(parse(spec))
+        if how.on_spark == on_spark and how.fits(made)
         for form in how.forms
-        if holds(parse(spec), form)
+        if holds(made, form)
         for position in POSITIONS
         for odd in ODDITIES
-        if covered(parse(spec), door, odd)
+        if leads(made, door, odd)
     ]
 
 
-def covered(made: Mechanism, door: str, odd: str) -> bool:
-    """Whether the promise covers it: mask's recommend takes the items that anybody has to be public."""
+def leads(made: Mechanism, door: str, odd: str) -> bool:
+    """Whether the promise of this door covers it: mask's recommend takes the items that anybody has to be public."""
     if door.startswith("recommend") and made.learned_from == "bits" and odd in NEW_ITEMS:
         return False
-    return neighbour(made, odd, "first") is not None
+    return covered(made, odd)
 
 
 class Instrument:

@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -68,6 +69,7 @@ def base_of(mechanism: Mechanism) -> list[Row]:
     return [row for row in rows if row["user"] != 7] + [{**filled(mechanism), "user": 7, "item": None}]
 
 
+@cache
 def unit_of(mechanism: Mechanism) -> str:
     from recveil.mechanism import PublicInfo
 
@@ -81,8 +83,22 @@ def filled(mechanism: Mechanism) -> Row:
     return row | ({"tag": "t1"} if "tag" in mechanism.needs else {})
 
 
+# A mark before a line is a part of the user's id: another person where who is there is public, another post, not a tag.
+BEYOND = {
+    "bit": {"a byte order mark"},
+    "tag": {"null", "missing keys", "lists", "infinite", "an empty id", "everything", "a byte order mark"},
+}
+
+
+def covered(mechanism: Mechanism, odd: str) -> bool:
+    """Whether the promise is about such a thing."""
+    return odd not in BEYOND.get(unit_of(mechanism), ())
+
+
 def neighbour(mechanism: Mechanism, odd: str, position: str) -> list[Row] | None:
     """The world with her, by what the promise protects; None where such a thing is not covered by it."""
+    if not covered(mechanism, odd):
+        return None
     rows, unit, plain = base_of(mechanism), unit_of(mechanism), filled(mechanism)
     at = round(POSITIONS[position] * len(rows))
     hers = [{**plain, **odd_row} for odd_row in ODDITIES[odd]]
@@ -90,12 +106,8 @@ def neighbour(mechanism: Mechanism, odd: str, position: str) -> list[Row] | None
     if unit == "record":
         hers = hers[:1]
     if unit == "bit":
-        if odd == "a byte order mark":
-            return None  # before a line it is a part of the user's id: another person, and who is there is public
         hers = [{**row, "user": 7} for row in hers if row.get("user") == HER]
     if unit == "tag":  # one tag of one post replaced by another
-        if odd in ("null", "missing keys", "lists", "infinite", "an empty id", "everything", "a byte order mark"):
-            return None  # a mark before a line is a part of the user's id there: another post, not another tag
         at = min(at, len(rows) - 1)
         extra = {c: v for c, v in hers[0].items() if c in (BOM, "more", "zz")}
         other = {"text among numbers": MARK, "numbers in other clothes": "03", "other types": "12"}.get(odd, "t3")

@@ -12,7 +12,7 @@ from courts import court, log
 
 from recveil.releases.bundle import load
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def test_those_set_aside_are_left_out_on_spark_too(recveil: Callable[..., Any], tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from test_spark import spark  # noqa: F401  (a fixture)
 
 import recveil as package
 from recveil.api.owners_screen import DataWarning

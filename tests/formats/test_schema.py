@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from test_spark import spark  # noqa: F401  (a fixture)
 
 from recveil.errors import RecveilError
 from recveil.formats import from_frame, read
@@ -333,7 +332,7 @@ def test_sections_that_are_none() -> None:
 
 
 @pytest.mark.spark
-def test_spark_reads_by_the_same_schema(spark: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_spark_reads_by_the_same_schema(spark: Any, tmp_path: Path) -> None:
     from recveil.spark.reading import read_table
 
     def rows(path: Path, schema: Schema) -> tuple[Any, ...]:

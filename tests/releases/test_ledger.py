@@ -189,6 +189,7 @@ def test_a_refused_attempt_is_entered(recveil: Callable[..., Any], clicks: str, 
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_refused_attempt_is_entered_on_spark(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:
     options = ("--with", "dp-streams:epsilon=0.01,delta=1e-6", "--ledger", "l", "--engine", "spark")
     recveil("release", clicks, *options, "-o", "one", code=1)

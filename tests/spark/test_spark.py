@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,6 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 pytestmark = pytest.mark.spark
 
 ON_SPARK = sorted(name for name, m in MECHANISMS.items() if not m.local_only)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    mp = pytest.MonkeyPatch()
-    mp.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
-    mp.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    try:
-        sessions._check_java()
-    except RecveilError as why:
-        pytest.skip(str(why))
-    with mp.context(), sessions.session("local[2]") as running:
-        running.conf.set("spark.sql.shuffle.partitions", "3")
-        yield running
-    mp.undo()
 
 
 def frame(spark: Any, data: Interactions, partitions: int = 2) -> Any:

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.spark
 
 PATIENCE = 900  # seconds: machines are shared
 DATA = "films?users=2000"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # nothing here runs long enough to be compiled well
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,13 @@ def cluster(tmp_path: Path, java: None) -> Iterator[Cluster]:  # noqa: ARG001
         name = f"org.apache.spark.deploy.{role.lower()}.{role}"
         command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), name, "--host", "127.0.0.1"]
         log = (tmp_path / f"{role}-{len(running)}.log").open("wb")
-        env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", **env}
+        env = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            **env,
+            "SPARK_DAEMON_JAVA_OPTS": QUICK,
+        }
         with log:
             group = {"start_new_session": True, "stdout": log, "stderr": log}
             running.append(subprocess.Popen([*command, *arguments, "--webui-port", "0"], env=env, **group))  # type: ignore[call-overload]
@@ -92,6 +99,17 @@ def cluster(tmp_path: Path, java: None) -> Iterator[Cluster]:  # noqa: ARG001
             process.wait()
 
 
+def submitted(memory: str, conf: dict[str, str]) -> dict[str, str]:
+    """The environment of a job that starts a session of its own."""
+    java = f'--driver-java-options "{QUICK}" --conf "spark.executor.extraJavaOptions={QUICK}"'
+    options = " ".join(f"--conf spark.{name}={value}" for name, value in conf.items())
+    return {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": f"{memory} {java} {options} pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
 @pytest.mark.usefixtures("java")
 def test_a_master_that_does_not_answer_is_given_up() -> None:
     with socket.socket() as silent:
@@ -106,8 +124,7 @@ def test_a_master_that_does_not_answer_is_given_up() -> None:
 
 
 def test_a_worker_dies_and_the_release_is_right(cluster: Cluster, tmp_path: Path) -> None:
-    few = "--conf spark.sql.shuffle.partitions=4 --conf spark.executor.memory=512m --driver-memory 512m pyspark-shell"
-    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": few, "SPARK_LOCAL_IP": "127.0.0.1"}
+    env = submitted("--driver-memory 512m", {"sql.shuffle.partitions": "4", "executor.memory": "512m"})
     command = [sys.executable, "-m", "recveil", "release", f"sample:{DATA}", "--with", "random-ratings", "--seed", "7"]
     command += ["-o", str(tmp_path / "out"), "--engine", "spark", "--master", cluster.url]
     job = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -134,8 +151,9 @@ def test_what_a_cluster_logs_names_nobody_and_no_seed(recveil: Callable[..., Any
     recveil("release", "data.parquet", "--with", "random-ratings", "-o", "out", "--keep-map", "map.csv")
     (tmp_path / "log").mkdir()
     logged = {"enabled": "true", "dir": f"file://{tmp_path}/log", "compress": "false"}
-    submit = [f"--conf spark.eventLog.{name}={value}" for name, value in logged.items()]
-    env = {**os.environ, "PYSPARK_SUBMIT_ARGS": " ".join([*submit, "pyspark-shell"])}
+    env = submitted(
+        "", {"sql.shuffle.partitions": "4", **{f"eventLog.{name}": value for name, value in logged.items()}}
+    )
     command = ["measure", "data.parquet", "out", "--map", "map.csv", "--engine", "spark", "--seed", "918273645546372"]
     subprocess.run([sys.executable, "-m", "recveil", *command], env=env, check=True, stdout=subprocess.DEVNULL)
     text = "".join(file.read_text() for file in (tmp_path / "log").rglob("events_*"))

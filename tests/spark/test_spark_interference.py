@@ -13,7 +13,6 @@ import pytest
 from doors import DOORS, PROVED, SENT, Cell, House, Instrument, fits_spark, release_on_spark, table
 from oddities import MARK, ODDITIES, POSITIONS, base_of, filled
 from test_doors import STREAMS, faults, thinned
-from test_spark import spark  # noqa: F401  (a fixture)
 
 from recveil.errors import RecveilError
 from recveil.mechanism import Synthesis
@@ -41,7 +40,7 @@ THIN = [
 
 @pytest.fixture
 def instrument(
-    spark: Any,  # noqa: F811
+    spark: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -118,7 +117,7 @@ def test_the_only_person(instrument: Instrument) -> None:
 
 
 def test_ids_outside_the_list_never_make_the_vocabulary_too_large(
-    spark: Any,  # noqa: F811
+    spark: Any,
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from test_contracts import fitting
-from test_spark import frame, spark  # noqa: F401  (a fixture)
+from test_spark import frame
 
 from recveil.data import from_ids
 from recveil.errors import RecveilError
@@ -41,7 +41,7 @@ def test_popularity_is_that_of_the_local_engine_and_needs_no_map(recveil: Callab
     assert asked.stderr == "recveil: linkage: on Spark it needs the id map, --map FILE\n"
 
 
-def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: Any) -> None:  # noqa: F811
+def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: Any) -> None:
     """A person's rarest item finds her among those who have it: of all people, though few are targets."""
     from recveil.spark import measure as attacks
     from recveil.spark.loading import here
@@ -167,7 +167,7 @@ def test_statistics_of_the_driver_go_to_the_lake(recveil: Callable[..., Any], tm
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_failed_write_leaves_the_lake_as_it_was(
-    spark: Any,  # noqa: F811
+    spark: Any,
     tmp_path: Path,
     force: bool,
     monkeypatch: pytest.MonkeyPatch,

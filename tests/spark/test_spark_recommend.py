@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from test_dp_streams import camps
-from test_spark import frame, spark  # noqa: F401  (a fixture)
+from test_spark import frame
 
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
@@ -36,7 +36,7 @@ def people(users: int = 150, items: int = 37) -> Interactions:
     ("p", "minsup", "k", "block"), [(0.9, None, 5, 8), ("auto", 0.0, None, 12), (0.8, 40.0, 9, 64)]
 )
 def test_similar_items_come_from_blocks_of_pairs(
-    spark: Any,  # noqa: F811
+    spark: Any,
     p: float | str,
     minsup: float | None,
     k: int | None,
@@ -98,7 +98,7 @@ def test_everybody_gets_the_same_list_from_noisy_tables(recveil: Callable[..., A
 
 
 def test_people_who_have_nothing_are_in_the_bits(
-    spark: Any,  # noqa: F811
+    spark: Any,
     recveil: Callable[..., Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -149,7 +149,7 @@ def test_a_place_that_is_taken_is_left_alone(recveil: Callable[..., Any], tmp_pa
     assert recveil(*command, there, code=1).stderr == f"recveil: {there} exists already; choose another place\n"
 
 
-def test_what_fails_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_what_fails_leaves_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from recveil.releases.places import Folder
     from recveil.spark import lists as engine
     from recveil.spark.reading import table
