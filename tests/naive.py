@@ -489,17 +489,6 @@ def pair_counts(profiles: list[set[int]], m: int) -> list[list[int]]:
     return [[sum(i in p and j in p for p in profiles) for j in range(m)] for i in range(m)]
 
 
-def ones_histogram(profiles: list[set[int]], itemset: list[int]) -> list[int]:
-    return [sum(len(p & set(itemset)) == k for p in profiles) for k in range(len(itemset) + 1)]
-
-
-def pattern_counts(profiles: list[set[int]], itemset: list[int]) -> list[int]:
-    counts = [0] * 2 ** len(itemset)
-    for p in profiles:
-        counts[sum(2**b for b, i in enumerate(itemset) if i in p)] += 1
-    return counts
-
-
 def similarities(
     profiles: list[set[int]], m: int, p: float, minsup: float
 ) -> dict[tuple[int, int], tuple[float, float]]:

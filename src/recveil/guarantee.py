@@ -39,10 +39,6 @@ CHOSEN_ON_DATA = {
     NOT_ON_RECORD: "Whether the mechanism or its epsilon were chosen by figures that were computed on the private data "
     "is not on record. If they were, no promise covers the choice.",
 }
-DECIDED_ON_DATA = (
-    "Whether this release goes out depends on figures that were measured on the private data: that it was published, "
-    "or was not, tells something about them, and no promise covers that."
-)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ the parts of a split are a partition of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,16 +76,6 @@ def before_and_after(people: Interactions, rng: np.random.Generator) -> Split:
     return vertical(people if people.time is not None else people.take(rng.permutation(len(people))), 0.5)
 
 
-def time_cut(data: Interactions, share: float) -> Split:
-    """What happened until the moment by which the `share` of all interactions had happened; what came later."""
-    last = part_of(share, len(data), "rows") - 1
-    if data.time is None:
-        raise RecveilError("a cut in time needs a time column, and these data have none")
-    if data.unknown_times:
-        raise RecveilError(f"a cut in time needs all times, and {data.unknown_times} rows have none")
-    return _split(data, data.time <= np.partition(data.time, last)[last])
-
-
 def both(data: Interactions, share: float, cut: float, rng: np.random.Generator) -> QuerySplit:
     """A horizontal split at `share`, and a vertical one of its test users at `cut`."""
     _checked(cut)
@@ -99,14 +88,6 @@ def random_rows(data: Interactions, share: float, rng: np.random.Generator) -> S
     chosen = np.zeros(len(data), dtype=bool)
     chosen[rng.permutation(len(data))[: part_of(share, len(data), "rows")]] = True
     return _split(data, chosen)
-
-
-def folds(data: Interactions, k: int, rng: np.random.Generator) -> Iterator[Split]:
-    """`k` splits by rows: each row is tested once, in folds that differ by at most one row in size."""
-    if not 2 <= k <= len(data):
-        raise RecveilError(f"folds must be from 2 to the number of rows ({len(data)}), not {k}")
-    fold = rng.permutation(len(data)) % k
-    return (_split(data, fold != number) for number in range(k))
 
 
 def leave_one_post_out(data: Interactions, rng: np.random.Generator) -> Split:

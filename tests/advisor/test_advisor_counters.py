@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sqlalchemy as sa
+from epsilons import lower_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import API, ITEMS, click, client_of, join, opened
@@ -27,7 +28,6 @@ from recveil.data import from_ids
 from recveil.dp import continual
 from recveil.dp.budget import epsilon_of, rho_of
 from recveil.errors import RecveilError
-from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.randomness import seeded
 from recveil.samples import sample
 

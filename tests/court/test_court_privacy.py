@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from courts import ITEMS, MODELS, Loose, court, log, loose, random_vectors, random_weights, ranked_list, saved
+from epsilons import lower_bound
 
 from recveil.actions.publish import ReleaseRequest, run_release
 from recveil.court import people as peoples
@@ -17,7 +18,6 @@ from recveil.court import scoring, submissions, values
 from recveil.court.folder import Court
 from recveil.court.scoring import Entrant, enter, score
 from recveil.dp.budget import variance as honest_variance
-from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.randomness import Source
 from recveil.releases import aside
 from recveil.releases.inputs import Input

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from epsilons import lower_bound
 
 from recveil.data import Interactions, from_ids
 from recveil.dp import vocabulary
 from recveil.dp.noise import Law, draw, gaussian, laplace
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks import one_run
-from recveil.evaluation.attacks.epsilon import attainable, judge, lower_bound
+from recveil.evaluation.attacks.epsilon import attainable, judge
 from recveil.evaluation.audit import audit, neighbours, person, toy
 from recveil.evaluation.audit.one_run import audit_in_one_run
 from recveil.evaluation.audit.selecting import Selection, audit_selection

@@ -18,7 +18,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.recommenders.mask import overlap, similar_items, top_n
 from recveil.formats import read
 from recveil.kernels.item_cosines import cosine_error, nearest
-from recveil.mechanisms.mask.choose_p import best_p, choose_p, protection, similarity_error
+from recveil.mechanisms.mask.choose_p import _error, best_p, choose_p, protection
 from recveil.randomness import seeded
 from recveil.views.bits import Columns, columns
 from recveil.views.supports import single_support
@@ -198,8 +198,8 @@ def test_similarity_errors_at_the_oracle_values(films: Interactions) -> None:
     true = columns(films)
     for p, raw, after in ((0.51, 0.38898, 0.16298), (0.9, 0.08357, 0.08600), (0.943, 0.06021, 0.06551), (0.999, 0.00751, 0.00968)):  # fmt: skip  # noqa: E501
         seen = columns(perturbed(films, p, 1))
-        assert similarity_error(true, seen) == pytest.approx(raw, abs=6e-6)
-        assert similarity_error(true, seen, p) == pytest.approx(after, abs=6e-6)
+        assert _error(true.pairs(), true.singles, seen, 1.0) == pytest.approx(raw, abs=6e-6)
+        assert _error(true.pairs(), true.singles, seen, p) == pytest.approx(after, abs=6e-6)
 
 
 @pytest.mark.data

@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import polars as pl
 import pytest
+from epsilons import lower_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -18,7 +19,6 @@ from scipy import sparse
 from recveil.data import Interactions, concat, from_ids
 from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
-from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.kernels import swaps
 from recveil.kernels.baskets import PairTable, count_items, count_pairs, list_pairs, swap_listed, walk
 from recveil.mechanism import PublicInfo

@@ -13,6 +13,7 @@ import naive
 import numpy as np
 import polars as pl
 import pytest
+from epsilons import lower_bound
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -21,7 +22,6 @@ from recveil.data import Interactions, from_ids
 from recveil.dp.noise import draw, laplace
 from recveil.dp.posterior import posterior, posterior_list
 from recveil.errors import RecveilError
-from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.evaluation.audit import audit
 from recveil.kernels.draws import below_per_group
 from recveil.mechanism import PublicInfo

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from attacked import people, same
+from epsilons import lower_bound
 
 from recveil.data import from_ids
 from recveil.dp import continual
@@ -21,7 +22,6 @@ from recveil.dp.noise import Law, _cumulated, gaussian, laplace
 from recveil.errors import RecveilError
 from recveil.evaluation.attacks.additions import additions
 from recveil.evaluation.attacks.attributes import attributes
-from recveil.evaluation.attacks.epsilon import lower_bound
 from recveil.evaluation.attacks.linkage import linkage
 from recveil.evaluation.attacks.one_run import OneRun
 from recveil.evaluation.attacks.one_run import judge as judge_once

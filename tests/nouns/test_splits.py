@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,10 +68,6 @@ def test_every_split_is_a_partition(data: Interactions, share: float, cut: float
     assert_partition(data, splits.both(data, share, cut, rng))
     assert_partition(data, splits.random_rows(data, share, rng))
     assert_partition(data, splits.leave_one_post_out(data, rng))
-    if data.time is not None and not data.unknown_times:
-        assert_partition(data, splits.time_cut(data, share))
-    for split in splits.folds(data, 2, rng):
-        assert_partition(data, split)
 
 
 @given(interactions(), shares, seeds)
@@ -109,30 +104,11 @@ def test_leave_one_post_out_holds_one_whole_post_of_each_eligible_user(
         assert not kept & held, "with all its tags"
 
 
-@given(interactions(), st.integers(2, 10), seeds)
-@settings(max_examples=40, deadline=None)
-def test_folds_test_each_row_once(data: Interactions, k: int, rng: np.random.Generator) -> None:
-    k = min(k, len(data))
-    tested = [rows(split.test) for split in splits.folds(data, k, rng)]
-    assert len(tested) == k
-    assert sorted(r for fold in tested for r in fold) == rows(data)
-    assert max(map(len, tested)) - min(map(len, tested)) <= 1
-
-
 def test_the_held_out_post_is_uniform() -> None:
     data = from_ids(pl.Series([1] * 6), pl.Series([10, 10, 10, 20, 30, 30]))  # three posts
     rng = np.random.default_rng(0)
     held = np.bincount([splits.leave_one_post_out(data, rng).test.item[0] for _ in range(3000)], minlength=3)
     assert abs(held - 1000).max() < 130  # 5 standard deviations
-
-
-def test_a_time_cut_is_global() -> None:
-    data = sample("films?users=100")
-    train, test = splits.time_cut(data, 0.7)
-    assert train.time is not None
-    assert test.time is not None
-    assert train.time.max() < test.time.min()
-    assert len(train) == pytest.approx(0.7 * len(data), abs=2)
 
 
 def test_the_same_seed_is_the_same_split_and_another_is_not() -> None:
@@ -141,7 +117,6 @@ def test_the_same_seed_is_the_same_split_and_another_is_not() -> None:
     def parts(seed: int) -> list[list[int]]:
         rng = np.random.default_rng(seed)
         made = [*splits.both(data, 0.8, 0.5, rng), *splits.random_rows(data, 0.8, rng)]
-        made += [part for split in splits.folds(data, 3, rng) for part in split]
         made += splits.leave_one_post_out(data, rng)
         return [list(part.item) for part in made]
 
@@ -183,7 +158,6 @@ def test_bad_shares(share: float) -> None:
         lambda: splits.holdout_users(data, share, rng),
         lambda: splits.hold_out(data, share, np.arange(data.n_users)),
         lambda: splits.vertical(data, share),
-        lambda: splits.time_cut(data, share),
         lambda: splits.both(data, share, 0.5, rng),
         lambda: splits.both(data, 0.5, share, rng),
         lambda: splits.random_rows(data, share, rng),
@@ -199,13 +173,6 @@ def test_requests_that_these_data_cannot_meet() -> None:
         splits.horizontal(alone, 0.5, rng)
     with pytest.raises(RecveilError, match="at least 2 rows"):
         splits.random_rows(alone.take(np.array([0])), 0.5, rng)
-    with pytest.raises(RecveilError, match="needs a time column"):
-        splits.time_cut(alone, 0.5)
-    with pytest.raises(RecveilError, match="1 rows have none"):
-        splits.time_cut(replace(alone, time=np.array([1, np.nan])), 0.5)
-    for k in (1, 3):
-        with pytest.raises(RecveilError, match="folds must be from 2"):
-            splits.folds(alone, k, rng)
 
 
 @pytest.mark.data

@@ -200,7 +200,6 @@ STEPS_OF_THEIR_OWN = {
     "formats.sniffing": "how a file of unknown making is written",
     "evaluation.tuning.bounds": "a tuner",
     "evaluation.tuning.usefulness": "a tuner",
-    "views.itemsets": "itemsets and rules from perturbed bits, for owners' scripts",
 }
 # A file over 300 lines, a function over 60 lines or with more than 8 parameters, and why.
 LONG_FILES = {

@@ -9,8 +9,6 @@ from recveil.governance.evidence import ENGLISH
 from recveil.report.words import percent
 from recveil.web.messages import Tell
 
-WISHES = ("lift", "skill", "agreement")
-
 
 def against_wish(numbers: Sequence[Mapping[str, Any]], wish: Mapping[str, float], tell: Tell = ENGLISH) -> list[Any]:
     """Each wish with what is kept of it, its interval, and whether that is enough: kept, short, open or unmeasured."""

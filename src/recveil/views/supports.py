@@ -7,8 +7,6 @@ for everybody else, so the sum of z over users is an unbiased estimate of the su
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -37,13 +35,6 @@ def single_support(ones: ArrayLike, n: int, p: float) -> Floats:
     """Estimated supports of single items from their counts among n perturbed users."""
     q, w = 1 - check_p(p), 2 * p - 1
     return (np.asarray(ones, dtype=np.float64) - n * q) / w
-
-
-def pair_support(both: ArrayLike, first: ArrayLike, second: ArrayLike, n: int, p: float) -> Floats:
-    """Estimated supports of pairs from the counts of both and of either item among n perturbed users."""
-    q, w = 1 - check_p(p), 2 * p - 1
-    both, first, second = (np.asarray(c, dtype=np.float64) for c in (both, first, second))
-    return np.asarray((both - q * (first + second) + n * q * q) / w**2)
 
 
 def reconstruct(patterns: ArrayLike, p: float) -> Floats:
@@ -76,32 +67,6 @@ def inverse(n: int, p: float) -> Floats:
     return result
 
 
-def itemset_support(histograms: ArrayLike, p: float) -> tuple[Floats, Floats]:
-    """Estimated supports of n-itemsets and their standard errors.
-
-    histograms[s, k]: how many perturbed users have exactly k of the n items of itemset s. The true x = E z is 0 or 1,
-    so E z^2 - E z is the variance of one user's z, and the sum of z^2 - z estimates the variance without bias.
-    """
-    counts = np.atleast_2d(np.asarray(histograms, dtype=np.float64))
-    z = _weights(counts.shape[1] - 1, p)
-    return counts @ z, np.sqrt(np.maximum(counts @ (z * z - z), 0.0))
-
-
-def variance(histograms: ArrayLike, p: float) -> Floats:
-    """The estimator's variance from the TRUE data: histograms[s, k] true users have exactly k of the n items."""
-    counts = np.atleast_2d(np.asarray(histograms, dtype=np.float64))
-    n, q, w = counts.shape[1] - 1, 1 - check_p(p), 2 * p - 1
-    k = np.arange(n + 1)
-    squares = ((p**3 + q**3) / w**2) ** k * (p * q / w**2) ** (n - k)
-    return np.asarray(counts @ squares - counts[:, n])
-
-
 def noise(n: int, p: float) -> float:
     """The standard error of the estimated support of an item that nobody has, among n users."""
     return float(np.sqrt(n * p * (1 - p)) / (2 * check_p(p) - 1))
-
-
-def _weights(n: int, p: float) -> NDArray[Any]:
-    q, w = 1 - check_p(p), 2 * p - 1
-    k = np.arange(check_length(n) + 1)
-    return np.asarray((p / w) ** k * (-q / w) ** (n - k))

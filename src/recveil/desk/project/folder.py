@@ -28,7 +28,6 @@ FILE, LOCK, ADDRESS = "desk.toml", ".desk.lock", ".desk.address"
 UNDECLARED = re.compile(
     r"\.(jsonl|ndjson|dat)(\.gz|\.zst)?$", re.IGNORECASE
 )  # rows may be all that tells their columns
-ROOMS = ("work", "results", "bundles", "uploads", "keys", "private")  # made closed to others
 
 
 class StaleError(RecveilError):

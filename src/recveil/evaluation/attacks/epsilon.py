@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
 from recveil.intervals import clopper_pearson
 
 Data = TypeVar("Data")
@@ -45,36 +44,6 @@ class _Event:
 
     def holds(self, values: Values) -> NDArray[np.bool_]:
         return values >= self.threshold if self.above else values <= self.threshold
-
-
-def lower_bound(
-    run: Callable[[Data, int], Any],
-    pair: tuple[Data, Data],
-    statistics: Statistics,
-    *,
-    runs: int,
-    delta: float = 0.0,
-    confidence: float = 0.95,
-    seed: int = 0,
-    tick: Callable[[int], None] = lambda steps: None,  # noqa: ARG005
-) -> EpsilonBound:
-    """Run a mechanism `runs` times on each of two neighbouring data sets and bound its epsilon from below.
-
-    `run(data, seed)` gives an output; `statistics(output)` the numbers that an attacker would look at, always under the
-    same names. Every statistic gets an event of its own, and the confidence holds for all of them together.
-    """
-    if runs < 20:
-        raise RecveilError(f"an audit needs at least 20 runs, not {runs}")
-    if not 0 < confidence < 1:
-        raise RecveilError(f"the confidence must lie between 0 and 1, not {confidence}")
-    seen: tuple[list[Mapping[str, float]], list[Mapping[str, float]]] = ([], [])
-    for number in range(runs):
-        for side in (0, 1):
-            seen[side].append(statistics(run(pair[side], seed + 2 * number + side)))
-            tick(1)
-    names = list(dict.fromkeys(name for side in seen for row in side for name in row))
-    one, other = (np.array([[float(row.get(name, 0.0)) for name in names] for row in side]) for side in seen)
-    return judge(one, other, names, delta=delta, confidence=confidence)
 
 
 def judge(one: Values, other: Values, names: list[str], *, delta: float, confidence: float) -> EpsilonBound:

@@ -16,7 +16,6 @@ from recveil.items import PublicItems
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BENT = 4  # directions of popularity, the first ones of a space
 FEWEST, MOST = 12, 64  # directions of features
 _DARK, _UNTOLD = (
     0.02,

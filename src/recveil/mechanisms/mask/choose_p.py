@@ -38,11 +38,6 @@ def protection(p: ArrayLike, a: float) -> NDArray[np.float64]:
     return np.asarray(100 * (1 - a * r1 - (1 - a) * r0))
 
 
-def similarity_error(true: Columns, seen: Columns, p: float = 1.0) -> float:
-    """MAE(P): the mean over pairs of items of |cosine before - cosine after|; p < 1: after reconstruction with p."""
-    return _error(true.pairs(), true.singles, seen, check_p(p))
-
-
 @dataclass(frozen=True)
 class Choice:
     """The chosen p, the span of p whose ratio is within 1% of the best, and the curve (means over repetitions)."""
