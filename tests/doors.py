@@ -8,6 +8,7 @@ a door by a line in DOORS, a form by one in FILES or FRAMES (oddities.py).
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import warnings
 from collections.abc import Callable
@@ -362,6 +363,33 @@ def chosen(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome
     )  # fmt: skip
 
 
+def in_windows(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
+    """The second window of a series: the first one knew her not, so that all that she changes shows."""
+    from recveil.releases.ledger import now
+
+    house.place()
+    house.monkeypatch.setattr("secrets.token_bytes", lambda n: bytes(n))
+    house.monkeypatch.setattr("secrets.token_hex", lambda n: "0" * n)
+    house.monkeypatch.setattr("recveil.releases.ledger.now", lambda: now()[:4])
+    spec = re.sub(r"(epsilon|delta)=[^,]*,?", "", text(made))  # those of a period are options
+    told = house.command(
+        "series", "new", "shop", "--epsilon", 90, "--delta", 0.01, "--participations", 1, "--with", spec, "--ledger",
+        "people.jsonl", "--window", "day", "--period", "week", "--start", "2017-07-13", "--items", house.lists,
+        "--catalogue-is-public",
+    )  # fmt: skip
+    assert told.code == 0, told.said
+    options = options_of(made, form)
+    for until, log in (("2017-07-14", base_of(made)), ("2017-07-15", rows)):
+        shutil.rmtree(f"data.{form}", ignore_errors=True)
+        told = house.command(
+            "series", "release", "shop", put(log, made, form), "--until", until, *options,
+            leaves=("shop/bundles", "people.jsonl"),
+        )  # fmt: skip
+    assert told.code or any(name.endswith("manifest.json") for name in told.files), told.files.keys()
+    chance = re.compile(rb'"(date|previous|hash|sha256)": "[^"]*"')
+    return replace(told, files={name: chance.sub(b"", content) for name, content in told.files.items()})
+
+
 def fits_recommend(made: Mechanism) -> bool:
     return bool(made.learned_from)
 
@@ -420,6 +448,7 @@ DOORS: dict[str, Door] = {
     "desk": Door(through_the_desk, ("csv", "jsonl", "parquet")),
     "judge": Door(judged, ("csv", "jsonl", "headless.csv", "parquet"), is_of_people),
     "choice": Door(chosen, ("csv", "jsonl"), is_of_people),
+    "series": Door(in_windows, ("csv", "jsonl", "headless.csv", "parquet", "text.parquet"), is_of_people),
     "Spark": Door(release_on_spark, ("csv", "jsonl", "parquet"), fits_spark, as_on_spark, on_spark=True),
     "recommend on Spark": Door(
         recommended_on_spark, ("csv",), lambda made: fits_spark(made) and fits_recommend(made), on_spark=True

@@ -43,6 +43,7 @@ ODDITIES: dict[str, list[Row]] = {
     "a byte order mark": [{BOM: True}, {"item": 4}],
     "an empty id": [{"item": ""}, {"user": ""}, {"item": "   "}],
     "other types": [{"item": True}, {"item": {"a": MARK}}, {"item": 3.5}, {"item": 2**70, "time": 2**62}],
+    "a number beyond 63 bits": [{"item": 2**63 + 5}, {"user": 2**63 + 7}, {"item": 4}],
     "numbers in other clothes": [{"item": "03"}, {"item": "+3"}, {"item": "3.0"}, {"item": "NaN"}],
     "half a letter": [{"item": "\ud800"}, {"user": "\ud800"}, {"item": 4, "time": "\ud800"}],
     "letters of other files": [{"user": "\x1f\x8b"}, {"user": "[", "item": 4}, {"item": "{"}],
@@ -56,6 +57,7 @@ NEW_ITEMS = {
     "a text for an id",
     "lists",
     "other types",
+    "a number beyond 63 bits",
     "numbers in other clothes",
     "a new item",
 }

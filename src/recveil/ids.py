@@ -80,7 +80,7 @@ def places(ids: pl.Series, within: pl.Series) -> Codes:
 
 def keys(ids: pl.Series) -> NDArray[np.uint64]:
     """A 64-bit name of each id, the same wherever it is computed: randomness is derived from it."""
-    if ids.dtype.is_integer():
+    if ids.dtype.is_integer() and not (ids.dtype == pl.UInt64 and whole(ids).null_count()):
         return ids.to_numpy().astype(np.uint64)
     digests = b"".join(blake2b(str(i).encode(), digest_size=8).digest() for i in ids)
     found = np.frombuffer(digests, dtype="<u8").astype(np.uint64)

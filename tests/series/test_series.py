@@ -20,6 +20,8 @@ import recveil as package
 from recveil.data import concat, from_ids
 from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
+from recveil.guarantee import Guarantee
+from recveil.ids import keys
 from recveil.mechanism import PublicInfo
 from recveil.randomness import seeded
 from recveil.releases import hash_chain, ledger
@@ -244,14 +246,38 @@ def test_a_lost_or_older_state_is_refused(tmp_path: Path) -> None:
 def test_another_schema_no_times_and_another_unit_are_refused(tmp_path: Path) -> None:
     series, rows = shop(tmp_path), log()
     released(series, rows, 1)
-    frame = rows.frame().with_columns(pl.col("item").cast(pl.String))
-    with pytest.raises(RecveilError, match="another schema than before: item was Int64, and is String"):
+    frame = rows.frame().with_columns(rating=pl.lit(1.0))
+    with pytest.raises(RecveilError, match="another schema than before: kind was clicks, and is ratings"):
         run_windows(WindowsRequest(open_series(series.path), Input(frame)), now=after(2))
     with pytest.raises(RecveilError, match="no time column"):
         released(series, replace(rows, time=None), 2)
     with pytest.raises(RecveilError, match="--unit session"):
         released(series, replace(rows, unit="session"), 2)
     assert [left.window.number for left in released(series, rows, 2)] == [2]
+
+
+def test_ids_of_another_type_are_the_same_ids(tmp_path: Path) -> None:
+    """One row makes a column of numbers one of texts, so that its type may settle nothing: no refusal, no key."""
+    series, rows = shop(tmp_path), log()
+    released(series, rows, 1)
+    frame = rows.frame().with_columns(pl.col("item", "user").cast(pl.String))
+    left = run_windows(WindowsRequest(open_series(series.path), Input(frame)), now=after(2))
+    assert [one.window.number for one in left] == [2]
+    large = pl.Series([5, 2**63 + 5], dtype=pl.UInt64)
+    assert keys(large).tolist() == keys(large.cast(pl.String)).tolist()
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_type_of_ids_in_an_empty_window_is_that_of_the_public_list(tmp_path: Path, listed: bool) -> None:
+    from recveil.series.releasing import _empty
+
+    rows = log()
+    items = pl.Series(["0", "1"]) if listed else None
+    for mine in (rows, replace(rows, items=rows.items.cast(pl.String))):
+        made = _empty(
+            mine, shop(tmp_path / str(mine.items.dtype)).mechanism, Guarantee("Nothing.", status="none"), False, items
+        )
+        assert made.data.items.dtype == pl.Int64
 
 
 def test_rows_of_the_future_missing_days_and_times_are_said_and_nothing_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from doors import DOORS, PROVED, SEAMS, Cell, House, Instrument, table
 from oddities import ODDITIES, POSITIONS
 
+from recveil.errors import RecveilError
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.mask import perturb
 from recveil.mechanisms.spec import parse
@@ -74,6 +75,13 @@ def test_the_whole_table_has_no_difference(spec: str, door: str, instrument: Ins
     assert faults(instrument, [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]) == []
 
 
+def _schema_of_rows(series: Any, state: Any, rows: Any) -> Any:  # noqa: ARG001
+    found = (("item", str(rows.items.dtype)),)
+    if state.schema and found != state.schema:
+        raise RecveilError("another schema than before; nothing was done")
+    return found
+
+
 STREAMS = "dp-streams:epsilon=90,delta=0.01,k=40"
 # A leak for each door: what is put in whose place, and a cell in which it shows.
 PLANTED: dict[str, tuple[str, Any, Cell]] = {
@@ -112,6 +120,10 @@ PLANTED: dict[str, tuple[str, Any, Cell]] = {
     "choice": (
         "recveil.evaluation.choose.replace", lambda given, **how: given,  # noqa: ARG005
         Cell(STREAMS, "choice", "csv", "first", "null"),
+    ),
+    "series": (  # as it was: the type of a column, which one row of a csv changes, was compared with that of before
+        "recveil.series.releasing._checked_schema", _schema_of_rows,
+        Cell(STREAMS, "series", "csv", "last", "text among numbers"),
     ),
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ from recveil.dp.combining import told_next
 from recveil.errors import RecveilError
 from recveil.formats import deduplicate
 from recveil.guarantee import Guarantee
+from recveil.ids import narrow
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import text
 from recveil.randomness import Source
@@ -106,7 +107,9 @@ def _check_state(series: Series, state: State, now: datetime | None) -> None:
 
 
 def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[tuple[str, str], ...]:
-    """The columns and types of a log, which stay what they were; no row is looked at."""
+    """The columns of a log, which stay what they were. Types of ids are no part of it: one row can change that of a
+    column, and an id is the same in all of them (ids.py).
+    """
     if rows.time is None:
         raise RecveilError("the windows of a series are stretches of time, and the data have no time column")
     if rows.unit != series.facts.unit:
@@ -114,14 +117,13 @@ def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[t
             f"the series promises something about every {series.facts.unit}, and the data are of {rows.unit}s; "
             f"make one with --unit {rows.unit}"
         )
-    there = {"item": str(rows.items.dtype), "kind": rows.kind, "user": str(rows.users.dtype)}
-    there |= {"sessions": "yes" if rows.session is not None else "no"}
-    found = tuple(sorted(there.items()))
-    if state.schema and found != state.schema:
-        other = next((a[0], a[1], b[1]) for a, b in zip(state.schema, found, strict=True) if a != b)
-        raise RecveilError(
-            f"another schema than before: {other[0]} was {other[1]}, and is {other[2]}; nothing was done"
-        )
+    found = (("kind", str(rows.kind)), ("sessions", "yes" if rows.session is not None else "no"))
+    before = dict(state.schema)
+    for name, value in found:
+        if before.get(name, value) != value:
+            raise RecveilError(
+                f"another schema than before: {name} was {before[name]}, and is {value}; nothing was done"
+            )
     return found
 
 
@@ -176,7 +178,7 @@ def _made(series: Series, rows: Interactions, mechanism: Synthesis, window: Wind
     except RecveilError:
         if not promises:
             raise
-        made = _empty(rows, mine, promises[0], seed is not None)
+        made = _empty(rows, mine, promises[0], seed is not None, given.items)
     promise = of_period(promises[0], period)
     promise = promise.as_experiment() if seed is not None else promise
     described = _described(series, window, promises[0], mine)
@@ -191,10 +193,13 @@ def _seed(series: Series, window: Window) -> int:
     )
 
 
-def _empty(rows: Interactions, mechanism: Synthesis, promise: Guarantee, seeded: bool) -> Release:
+def _empty(
+    rows: Interactions, mechanism: Synthesis, promise: Guarantee, seeded: bool, listed: pl.Series | None
+) -> Release:
+    """Ids have the type of the public list: nobody's row may settle it."""
     none, nobody = np.zeros(0, dtype=np.int32), pl.Series([], dtype=pl.Int64)
     alone = rows.unit == "session" or rows.session is not None
-    ids = pl.Series([], dtype=rows.items.dtype)
+    ids = pl.Series([], dtype=pl.Int64) if listed is None else narrow(listed).clear()
     empty = Interactions(none, none, nobody, ids, unit="session" if alone else "user")
     notes = {NOTHING: "nothing stood out of the noise in this window; it is released all the same, without rows"}
     return Release(empty, mechanism, promise, "drop", seeded, notes)
