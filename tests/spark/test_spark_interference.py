@@ -25,17 +25,28 @@ WHOLE = table(on_spark=True)
 THERE = [name for name, door in DOORS.items() if door.on_spark]
 ON_SPARK = list(dict.fromkeys(cell.spec for cell in WHOLE))
 ONCE = {type(parse(spec)): spec for spec in ON_SPARK}.values()  # of every mechanism one
-LATER = ("half a letter", "letters of other files")  # on Spark in one form; in all of them in the whole table
-THIN = [
-    *thinned([
-        c
-        for c in WHOLE
-        if c.spec in ONCE and c.odd not in LATER and (c.door == "Spark" or parse(c.spec).learned_from == "bits")
-    ]),
+# A leak for each door: a reader that refuses by values; people without an item left out of the bits.
+PLANTED: dict[str, tuple[str, Any, Cell]] = {
+    "Spark": (
+        "recveil.spark.inputs.read_table",
+        lambda *first, **rest: read_table(*first[:5], "refuse", *first[6:], **rest),
+        Cell(STREAMS, "Spark", "csv", "middle", "an empty id"),
+    ),
+    "recommend on Spark": (
+        "recveil.spark.supports.total", lambda *counted, everyone=False, **how: total(*counted, **how),  # noqa: ARG005
+        Cell("mask:p=0.8", "recommend on Spark", "csv", "last", "null"),
+    ),
+}  # fmt: skip
+SOME = [
+    *thinned([c for c in WHOLE if c.spec in ONCE and (c.door == "Spark" or parse(c.spec).learned_from == "bits")]),
     Cell("mask:p=0.8", "Spark", "jsonl", "middle", "lists"),
     Cell("mask:p=0.8", "Spark", "csv", "first", "everything"),
-    *(Cell(STREAMS, "Spark", "parquet", "first", odd) for odd in LATER),
-]  # fmt: skip
+    *(cell for _, _, cell in PLANTED.values()),  # which have no difference without the leak
+]
+THIN = [
+    *SOME,
+    *(Cell(STREAMS, "Spark", "parquet", "first", odd) for odd in ODDITIES if odd not in {c.odd for c in SOME}),
+]
 
 
 @pytest.fixture
@@ -73,25 +84,11 @@ def test_the_whole_table_has_no_difference(spec: str, door: str, instrument: Ins
     assert faults(instrument, [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]) == []
 
 
-# A leak for each door: a reader that refuses by values; people without an item left out of the bits.
-PLANTED: dict[str, tuple[str, Any, Cell]] = {
-    "Spark": (
-        "recveil.spark.inputs.read_table",
-        lambda *first, **rest: read_table(*first[:5], "refuse", *first[6:], **rest),
-        Cell(STREAMS, "Spark", "csv", "middle", "an empty id"),
-    ),
-    "recommend on Spark": (
-        "recveil.spark.supports.total", lambda *counted, everyone=False, **how: total(*counted, **how),  # noqa: ARG005
-        Cell("mask:p=0.8", "recommend on Spark", "csv", "last", "null"),
-    ),
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("door", THERE)
 def test_a_planted_leak_is_found(door: str, instrument: Instrument, monkeypatch: pytest.MonkeyPatch) -> None:
     name, leak, cell = PLANTED[door]
     monkeypatch.setattr(name, leak)
-    assert cell.door == door and cell in THIN, "a cell that has no difference without the leak"
+    assert cell.door == door
     assert faults(instrument, [cell])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,17 @@ HERE = [name for name, door in DOORS.items() if not door.on_spark]  # the others
 
 
 def thinned(whole: list[Cell]) -> list[Cell]:
-    """Of every mechanism, door and form one cell at least; positions and oddities in turn, so that each comes often."""
+    """Of every mechanism, door and form one cell, of the oddity and then the position that came least so far."""
     found: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in whole:
         found.setdefault((cell.spec, cell.door, cell.form), []).append(cell)
-    return [cells[(7 * n) % len(cells)] for n, cells in enumerate(found.values())]
+    came: Counter[str] = Counter()
+    thin = []
+    for cells in found.values():
+        cell = min(cells, key=lambda c: (came[c.odd], came[c.position]))
+        came.update((cell.odd, cell.position))
+        thin.append(cell)
+    return thin
 
 
 THIN = thinned(WHOLE)
