@@ -386,3 +386,15 @@ def test_python_decides_and_withdraws_the_same(bundle: Path, tmp_path: Path) -> 
     assert (found["decision"]["outcome"], found["verified"]) == ("withdrawn", False)
     with pytest.raises(RecveilError, match="a name, a role and a key"):
         package.decide(bundle, "team", approve=False)
+
+
+def test_the_recipient_sets_the_attacks_at_every_door(recveil: Run, bundle: Path) -> None:
+    asked = ("measure", "clicks.csv", "out", "--only", "linkage", "--seed", 1, "--recipient", "team")
+    found = recveil(*asked, "--keep", json_answer=True)["measurements"]
+    assert {m["params"]["asked"] for m in found} == {read_recipient("team").known_items} == {16}  # nobody has as many
+    in_python = recveil_.measure(bundle.parent / "clicks.csv", bundle, 1, only=["linkage"], recipient="team")
+    assert [m.record() for m in in_python.measurements] == found
+    few = recveil(*asked, "--known", "2", json_answer=True)["measurements"]
+    assert {m["params"]["known"] for m in few} == {2}
+    refused = recveil("measure", "clicks.csv", "out", "--recipient", "nobody", code=1)
+    assert "recipient 'nobody' is neither" in refused.stderr

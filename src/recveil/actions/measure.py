@@ -31,7 +31,8 @@ class MeasureRequest:
     or rows that another tool made.
 
     `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows. `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
+    linkage attacker knows; `recipient`, by name or file: so many as they are taken to know, where `known` is not given.
+    `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
     where it is entered that the data were looked at.
     """
 
@@ -41,6 +42,7 @@ class MeasureRequest:
     holdout: Input | None = None
     only: tuple[str, ...] | None = None
     known: tuple[int, ...] | None = None
+    recipient: str | None = None
     items: str = "random"
     ratings: bool | None = None
     seed: int | None = None
@@ -55,7 +57,13 @@ class MeasureRequest:
 
     @property
     def knowledge(self) -> dict[str, Any]:
-        known = None if self.known is None else list(self.known)
+        levels = self.known
+        if levels is None and self.recipient is not None:
+            from recveil.governance.evidence import known_levels
+            from recveil.governance.recipients import read_recipient
+
+            levels = known_levels(read_recipient(self.recipient))
+        known = None if levels is None else list(levels)
         return {"known": known, "items": self.items, "ratings": self.ratings}
 
 

@@ -189,7 +189,7 @@ def measure(
     holdout: people of the data who are not in the release, anything that `read` takes.
     resources: shadows=32 to learn an attack from, and items, the public file over which those are made;
         attributes, a table of people; also, another bundle of them; schema, as for `read`; ledger, a file in which
-        the look is entered.
+        the look is entered; recipient, in place of known: so many as they are taken to know.
 
     The result shows itself as a table; `.frame()` is that table, `.skipped` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
@@ -211,6 +211,7 @@ def measure(
         holdout=None if holdout is None else Input(holdout),
         only=None if only is None else tuple(only),
         known=None if known is None else tuple(known),
+        recipient=resources.pop("recipient", None),
         seed=seed,
         strict=strict,
         ledger=resources.pop("ledger", None),

@@ -52,6 +52,12 @@ def measure(
     known: Annotated[
         str | None, typer.Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
     ] = None,
+    recipient: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="In place of --known: as many as who receives it is taken to know; or a file."
+        ),
+    ] = None,
     known_items: Annotated[str, typer.Option(help="Which ones: random, rare, consecutive.")] = "random",
     ratings: Annotated[
         bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
@@ -115,6 +121,7 @@ def measure(
         holdout=Input(holdout, fold_tags=fold_tags) if holdout else None,
         only=only_these,
         known=levels,
+        recipient=recipient,
         items=known_items,
         ratings=ratings,
         seed=seed,
