@@ -54,6 +54,9 @@ def inspect(
     events: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Read these events alone, such as purchase,cart.")
     ] = None,
+    tolerate: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Leave out up to so many rows that are none, such as 0.3.")
+    ] = None,
     items: ItemsFile = None,
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
@@ -74,7 +77,7 @@ def inspect(
     from recveil.report.verdict import signpost
 
     data: Any = files[0] if len(files) == 1 else files
-    declared = _declared(encoding, separator, no_header, decimal, time_format, missing, events)
+    declared = _declared(encoding, separator, no_header, decimal, time_format, missing, events) | _share(tolerate)
     if not columns and not schema and len(files) == 1 and is_item_file(data):
         about = item_overview(data)
         answer(about, overview_lines(about), as_json)
@@ -127,6 +130,16 @@ def _declared(
     if found["decimal"] not in (None, ",", "."):
         raise RecveilError(f"--decimal is a comma or a point, not {decimal!r}")
     return {key: value for key, value in found.items() if value} | ({"header": False} if no_header else {})
+
+
+def _share(tolerate: str | None) -> dict[str, str]:
+    try:
+        fits = tolerate is None or 0 <= float(tolerate) <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RecveilError(f"--tolerate is a share of the rows, such as 0.3, not {tolerate!r}")
+    return {"tolerate": tolerate} if tolerate else {}
 
 
 def _said(columns: str | None, types: str | None, declared: dict[str, Any]) -> str:

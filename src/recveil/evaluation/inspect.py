@@ -121,6 +121,8 @@ def questions_of(source: Location, rows: Interactions, schema: Schema | None) ->
             f"one {'session' if rows.unit == 'session' else 'person'} has {per_user.max():,} rows where the median is "
             f"{np.median(per_user):g}: is it a robot, a shop, or a shared account? Leave it out of the file if so"
         )
+    if rows.n_items == len(rows) > 50:
+        found.append("every row has an item of its own: is it the right column? Name another: --columns item=COLUMN")
     if schema is not None and schema.values.time_format and not is_sample(source):
         several = date_forms(_texts_of_time(source, schema))
         if len(several) > 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ def interactions(
         note(f"{int(unwanted.sum() or 0):,} rows left out that are declared to be no ratings, or other events")
     faulty = {role: mask for role, mask in masks.items() if mask.any()}
     if broken == "refuse":
-        _tell(raw, frame, place, faulty, columns, note)
+        _tell(raw, frame, place, faulty, columns, note, float(values.tolerate or TOLERATED))
     else:
         _count(raw, faulty, note)
     checked = {role: c.values for role, c in columns.items()}
@@ -117,8 +118,9 @@ def _tell(
     faulty: Mapping[str, pl.Series],
     columns: Mapping[str, CheckedColumn],
     note: Note,
+    tolerated: float,
 ) -> None:
-    """The first rows that are none; raise by the first of them where they are more than a share of TOLERATED."""
+    """The first rows that are none; raise by the first of them where they are more than a share that is tolerated."""
     rows = sorted({int(row) for mask in faulty.values() for row in mask.arg_true()})
     bad, every = len(rows) + raw.lost, frame.height + raw.lost
     if not bad:
@@ -128,10 +130,12 @@ def _tell(
         role = next(role for role, mask in faulty.items() if mask[row])
         return _wrong(frame[role], row, place, columns[role].rule)
 
-    if bad > TOLERATED * every:
+    if bad > tolerated * every:
         first = [role for role, mask in faulty.items() if mask.any()]
         blamed = int(faulty[first[0]].arg_true()[0]) if first else -1
-        more = f"; {bad:,} of {every:,} rows are none, and up to {TOLERATED:.0%} would be left out" if bad > 1 else ""
+        more = f"; {bad:,} of {every:,} rows are none, and up to {tolerated:.0%} would be left out" if bad > 1 else ""
+        if 1 < bad < every:  # of a file all of whose rows are none, nothing would be left
+            more += f"; inspect with --tolerate {ceil(100 * bad / every) / 100:g} leaves these out as well"
         raise RecveilError((words(blamed) if first else raw.lines[0]) + more)
     shown = [*raw.lines, *map(words, rows[:SHOWN])][:SHOWN]
     note(f"{bad:,} of {every:,} rows left out that are none: " + "; ".join(shown) + "; ..." * (bad > len(shown)))

@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from shlex import quote
 from typing import Any
 
+from recveil.errors import RecveilError
 from recveil.formats.checking import Types
 from recveil.formats.itemsets import ITSELF
 from recveil.formats.json_lines import flat
@@ -102,6 +104,8 @@ def proposal(
             names = [name for n, name in enumerate(names) if _several_people(rows, user, n)]
             roles = assign(names, columns, source.name, all_=True)
         item = roles.columns["item"][0]
+        if any(isinstance(one, dict) for row in rows[:FEW] if isinstance(row[item], list) for one in row[item]):
+            raise RecveilError(_unrolled(source.name, names[item], names[roles.columns["user"][0]]))
         lists = [isinstance(row[item], list) for row in rows if item < len(row) and row[item] is not None]
     alone = roles.unit == "session" and "session" not in roles.columns
     chosen: dict[str, Names] = {}
@@ -116,6 +120,11 @@ def proposal(
     written = {**form._asdict(), "lists": most}
     values = Values(**(_seen(rows, roles) | declared))
     return Schema(chosen, types or {}, proposed=True, ignored=ignored, values=values, **written)
+
+
+def _unrolled(file: str, items: str, user: str) -> str:
+    wish = f"jq -c '.{items}[] as $i | . + $i | del(.{items})' {quote(file)} > rows.jsonl"
+    return f"{file}: {items} holds objects, several in a row of {user}; write a row for each of them: {wish}"
 
 
 def _by_position(names: Sequence[str]) -> dict[str, Names] | None:

@@ -24,9 +24,9 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "user userid uid customer customerid visitor visitorid reviewerid member memberid username clientid "
         "client buyerid accountid personid person householdid householdkey household fullvisitorid msno userhash "
         "useridx userpseudoid reviewer profileid playerid studentid learnerid raterid authorid cookieid deviceid "
-        "shopperid customeruniqueid kunde kundennr kundenid kundennummer nutzer nutzerid benutzer usuario "
+        "shopperid customeruniqueid kunde kundennr kundenid kundennummer nutzer nutzerid benutzer benutzerid usuario "
         "idusuario usuarioid cliente idcliente clienteid utilisateur idutilisateur utilisateurid acheteur "
-        "idclient session sessionid"
+        "idclient email emailaddress customeremail session sessionid"
     ),
     "item": _words(
         "item itemid resource resourceid movie movieid film filmid artist artistid book bookid bookmark "
@@ -34,6 +34,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "anime animeid business businessid gametitle game gameid parentasin itemdescription venueid locationid "
         "stockcode newsid videoid courseid recipeid jokeid hotelid placeid poiid gmapid beerid beerbeerid "
         "contentid appid appname workid listingid restaurantid gamename productname itemname movietitle booktitle "
+        "lineitemsku lineitemname materialnr "
         "artikel artikelnr artikelid artikelnummer produkt produktid producto idproducto productoid articulo "
         "produit idproduit produitid"
     ),
@@ -45,17 +46,19 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "time timestamp ts datetime date unixreviewtime reviewtime eventtime createdat eventtimestamp timestampms "
         "playedat listenedat watchedat orderdate invoicedate transactiondate purchasedate reviewdate ratingdate "
         "submittedat unixtime utctime localtime datum zeit zeitstempel fecha fechahora heure horodatage dateheure "
-        "order"
+        "tdat transactiondt dateadded paidat auftragsdatum bestelldatum rechnungsdatum buchungsdatum kaufdatum "
+        "zeitpunkt fechapedido datecommande order"
     ),
     "tag": ("tag", "label", "tagid"),
     # of a user; where there is no column of users, sessions stand for them
     "session": _words(
-        "session sessionid visitid basketid basket orderid transactionid transactionnumber invoiceno invoice "
-        "cartid receiptid usersession bestellnummer bestellnr bestellid pedido idpedido commande idcommande"
+        "session sessionid visitid basketid basket orderid transactionnumber invoiceno invoice "
+        "cartid receiptid usersession auftragsnummer auftragsnr bestellnummer "
+        "bestellnr bestellid pedido idpedido commande idcommande"
     ),
     "count": _words(
         "count plays playcount quantity qty listens weight minutes hours hoursplayed playtime playtimeforever "
-        "frequency value views anzahl menge cantidad quantite"
+        "frequency value views lineitemquantity anzahl menge cantidad quantite"
     ),
     "event": _words(
         "event eventtype behavior behaviour behaviortype action actiontype interaction interactiontype eventname "

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from recveil.errors import RecveilError
@@ -35,6 +37,10 @@ FOREIGN = {
     b"%PDF": "a PDF, which holds no table",
     b"\x89PNG": "a picture, which holds no table",
 }
+BLOCK = re.compile(r"\d+:")  # a line above the rows of an item
+WIDEST = 60  # columns of a log that has no header
+FEWEST = 10  # of a count: numbers that begin higher are names of something
+EMPTY = 0.05  # of the items that may have no id
 FIRST = 20  # lines in which a separator must occur
 SEEN = 200  # dates that are looked at
 _OF_SHOPS = "view pv detailview click cart addtocart add removefromcart remove purchase buy transaction order wishlist"
@@ -129,6 +135,10 @@ def _json_shape(lines: list[str]) -> str:
 
 
 def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: Mapping[str, Any]) -> Form:
+    if BLOCK.fullmatch(lines[0].strip()):
+        awk = """awk -F, '/:\\r?$/{sub(/:.*/,""); item=$0; next} {print $1","item","$2","$3}'"""
+        heads = f"{lines[0].strip()!r} heads a block of rows; write it into each of them"
+        raise RecveilError(f"{path}: {heads}: {awk} {quote(path)} > rows.csv")
     wanted = declared.get("separator")
     separator, regular = (wanted, True) if wanted else _separator(lines, "," if ending == "csv" else "\t")
     if not separator:
@@ -144,6 +154,11 @@ def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: M
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if declared.get("header", _is_header(rows)):
         return form._replace(format=kind, separator=separator)
+    if width > WIDEST:
+        raise RecveilError(
+            f"{path}: {width} columns without names, a matrix of people by items it seems; write a row for each value "
+            "that is there (pandas: frame.stack().reset_index().to_csv('rows.csv', header=False, index=False))"
+        )
     columns = _names([r for r in rows if len(r) == width], width)
     return form._replace(format=kind, header=False, names=columns, separator=separator)
 
@@ -152,7 +167,8 @@ def _fields(lines: list[str], separator: str) -> list[list[str]]:
     if len(separator) > 1:
         return [line.split(separator) for line in lines]
     csv.field_size_limit(2**31 - 1)
-    quoting: Any = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    plain = separator == "\t" and not lines[0].startswith('"')
+    quoting: Any = csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL
     return list(csv.reader(lines, delimiter=separator, quoting=quoting))
 
 
@@ -189,19 +205,37 @@ def _is_header(rows: list[list[str]]) -> bool:
 def _names(rows: list[list[str]], width: int) -> tuple[str, ...]:
     """Names for columns that have none: user, item, and what the values of the others look like."""
     names, taken = [], set()
-    for n in range(width):
-        values = [row[n] for row in rows]
-        role = "user" if n == 0 else "item" if n == 1 else looks_of(values)
+    columns = [[row[n] for row in rows] for n in range(width)]
+    item = next((n for n in range(1, width) if _could_be_items(columns[n])), 1)
+    for n, values in enumerate(columns):
+        role = "user" if n == 0 else "item" if n == item else looks_of(values)
+        role = "" if role == "tag" and _follows_from(columns[item], values) else role
         role = "count" if role == "rating" and "event" in taken else role
         names.append(role if role and role not in taken else f"column {n + 1}")
         taken.add(role)
     return tuple(names)
 
 
+def _could_be_items(values: list[str]) -> bool:
+    """Nearly all are there, and they are no dates in words."""
+    empty = sum(not value.strip() for value in values)
+    dates = not all(is_number(value) for value in values if value.strip()) and looks_of(values) == "timestamp"
+    return empty <= EMPTY * len(values) and not dates
+
+
+def _follows_from(items: list[str], values: list[str]) -> bool:
+    """Whether nearly every item that is there again has one value: what it is, then, not what somebody said of it."""
+    told: dict[str, set[str]] = {}
+    for item, value in zip(items, values, strict=True):
+        told.setdefault(item, set()).add(value)
+    often = [item for item, many in Counter(items).items() if many > 1]
+    return bool(often) and sum(len(told[item]) > 1 for item in often) <= EMPTY * len(often)
+
+
 def looks_of(values: list[str]) -> str:
     """What a column without a name seems to hold beside people and items; nothing where all of it is the same."""
     known = [value for value in values if value.strip()]
-    if len(set(known)) < 2:
+    if len(set(known)) < 2 or len(known) < len(values) * (1 - EMPTY):
         return ""
     if not all(is_number(value) for value in known):
         if date_forms(known[:SEEN]) or (known[0][:4].isdecimal() and known[0][4:5] == "-"):
@@ -210,9 +244,12 @@ def looks_of(values: list[str]) -> str:
     numbers = [float(value) for value in known]
     if all(YEAR_2000 / 2 <= number <= YEAR_2100 * 1000 and number.is_integer() for number in numbers):
         return "timestamp"
+    whole = all(number.is_integer() and number >= 1 for number in numbers)
+    if whole and max(numbers) > 10 and Counter(numbers).most_common(1)[0][0] == 1:
+        return "count"  # few have much of something; ratings are not mostly the lowest
     if len(set(numbers)) <= 21 and min(numbers) >= -10 and max(numbers) <= 100:
         return "rating"
-    return "count" if min(numbers) >= 0 else ""
+    return "count" if 0 <= min(numbers) <= FEWEST else ""
 
 
 def _plain(word: str) -> str:

@@ -18,6 +18,7 @@ DATES = (
     "%d %B %Y", "%B %d, %Y", "%Y%m%d", "%m-%d-%Y",
 )  # fmt: skip
 CLOCKS = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", " %H:%M:%S%.f", " %I:%M:%S %p", " %I:%M %p", ", %H:%M")
+WHOLE = ("%Y-%m-%d %H:%M:%S UTC", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")  # with their clocks
 MOST = 0.9  # of the values that must fit before a form is proposed
 COMMA = re.compile(r"-?\d{1,3}(\.\d{3})*,\d+|-?\d+,\d+")
 
@@ -29,6 +30,7 @@ class Values(NamedTuple):
     time_format: str = ""
     missing: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    tolerate: str = ""  # the share of rows that may be none, where it is more than usual
 
 
 AS_THEY_ARE = Values()
@@ -82,6 +84,8 @@ def date_forms(texts: Sequence[str]) -> list[str]:
         or known.cast(pl.Float64, strict=False).count() > len(known) / 2
     ):
         return []
+    if whole := [form for form in WHOLE if _share(known, form) >= MOST]:
+        return whole
     if known.str.contains(r"^\d{4}-\d{2}-\d{2}[T ]").mean() >= MOST:  # type: ignore[operator]
         return []
     return [date + clock for clock in CLOCKS for date in DATES if _share(known, date + clock) >= MOST]

@@ -1,0 +1,141 @@
+"""Exports of shops and well-known logs as they lie about: each is read by its content, or one line says what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.formats import read
+from recveil.formats.overview import proposal
+
+Run = Callable[..., Any]
+PAIRS = [(user, (user * 7 + n * n) % 30, n) for user in range(60) for n in range(9)]
+
+
+def lines(form: str, head: str = "") -> str:
+    def values() -> Iterator[str]:
+        for user, item, n in PAIRS:
+            more = {"mbid": "" if item % 9 == 3 else f"mb-{item}", "event": ("pv", "cart", "buy")[n % 3]}
+            more["weekday"] = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")[n % 7]  # of April 2012
+            yield form.format(
+                user=user, item=item, n=n, day=n + 1, group=item // 5, plays=1 + (n > 5) * 20 + n % 2, **more
+            )
+
+    return head + "\n".join(values()) + "\n"
+
+
+MESSY = {
+    "Shopify": (
+        "orders_export_1.csv",
+        lines(
+            "#{n},eva{user}@mail.example,2021-03-0{day} 10:00:00 +0100,1,Shirt {item},SKU-{item}",
+            "Name,Email,Created at,Lineitem quantity,Lineitem name,Lineitem sku\n",
+        ),
+        {"user": "Email", "item": "Lineitem sku", "time": "Created at", "count": "Lineitem quantity"},
+    ),
+    "German ERP": (
+        "Auftragspositionen.csv",
+        lines(
+            "{n};0{day}.03.2021;{user};A-{item};Schraube, verzinkt;{day},50",
+            "Auftragsnr.;Auftragsdatum;Kundennr.;Artikelnr.;Bezeichnung;Menge\n",
+        ),
+        {
+            "user": "Kundennr.",
+            "item": "Artikelnr.",
+            "time": "Auftragsdatum",
+            "session": "Auftragsnr.",
+            "count": "Menge",
+        },
+    ),
+    "Last.fm 360K": (
+        "plays.tsv",
+        lines('sha{user}\t{mbid}\tdie "Ae {item}\t{plays}'),
+        {"user": "user", "item": "item", "count": "count"},
+    ),
+    "Last.fm 1K": (
+        "listens.tsv",
+        lines("user_{user}\t2009-05-0{day}T23:08:57Z\ta-{item}\tDeep Dish {item}"),
+        {"user": "user", "item": "item", "time": "timestamp"},
+    ),
+    "yoochoose": (
+        "clicks.dat",
+        lines("{user},2014-04-0{day}T10:51:09.277Z,2145365{item},0"),
+        {"user": "user", "item": "item", "time": "timestamp"},
+    ),
+    "Taobao": (
+        "UserBehavior.csv",
+        lines("{user},22683{item},252037{group},{event},151154407{n}"),
+        {"user": "user", "item": "item", "event": "event", "time": "timestamp"},
+    ),
+    "Kaggle's shop": (
+        "2019-Oct.csv",
+        lines("2019-10-0{day} 00:00:00 UTC,view,{item},{user}", "event_time,event_type,product_id,user_id\n"),
+        {"user": "user_id", "item": "product_id", "time": "event_time", "event": "event_type"},
+    ),
+    "Foursquare": (
+        "dataset_TSMC2014.txt",
+        lines("{user}\tv{item}\tc{group}\tCafe {group}\t35.{item}\t{weekday} Apr 0{day} 18:00:06 +0000 2012"),
+        {"user": "user", "item": "item", "time": "timestamp"},
+    ),
+    "retailrocket": (
+        "events.csv",
+        lines("143322177267{n},{user},view,{item},", "timestamp,visitorid,event,itemid,transactionid\n"),
+        {"user": "visitorid", "item": "itemid", "time": "timestamp", "event": "event"},
+    ),
+    "quoted, tabs, UTF-16": (
+        "export.csv",
+        lines('"{user}"\t"P{item}"\t"0{day}.03.2021 10:00"', '"Benutzer-ID"\t"Produkt-ID"\t"Zeitpunkt"\n'),
+        {"user": "Benutzer-ID", "item": "Produkt-ID", "time": "Zeitpunkt"},
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", MESSY)
+def test_its_columns_are_told_by_what_stands_in_it(shape: str, tmp_path: Path) -> None:
+    name, text, columns = MESSY[shape]
+    (tmp_path / name).write_text(text, encoding="utf-16" if "UTF-16" in shape else "utf-8")
+    found = proposal(tmp_path / name)
+    assert found.columns == columns
+    for broken in ("refuse", "drop"):
+        data = read(tmp_path / name, schema=found, duplicates="all", broken=broken)  # type: ignore[arg-type]
+        assert (len(data), data.n_users, data.n_items) == (len(PAIRS), 60, 30)
+        assert (data.time is not None) == ("time" in columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        (
+            "combined_data_1.txt",
+            "1:\n7,3,2005-09-06\n8,5,2005-05-13\n2:\n7,1,2005-09-06\n",
+            "heads a block of rows.*awk",
+        ),
+        ("jester.csv", "\n".join(",".join(["30", *["99"] * 100]) for _ in range(9)), "101 columns.* matrix.*stack"),
+        (
+            "bq.json",
+            "\n".join(json.dumps({"user_pseudo_id": str(n), "items": [{"item_id": "a"}]}) for n in range(9)),
+            "items holds objects.* jq -c",
+        ),
+    ],
+)
+def test_what_is_no_table_of_rows_says_how_to_make_one(name: str, text: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(RecveilError, match=line):
+        proposal(tmp_path / name)
+
+
+def test_rows_of_nobody_are_left_out_where_the_owner_says_so(recveil: Run, tmp_path: Path) -> None:
+    rows = lines("{n},{user},{item}", "InvoiceNo,CustomerID,StockCode\n").replace(",3,", ",,").replace(",4,", ",,")
+    (tmp_path / "r.csv").write_text(rows + "1,,5\n" * 60)
+    share = recveil("inspect", "r.csv", code=1).stderr.partition("--tolerate ")[2].split()[0]
+    found = recveil("inspect", "r.csv", "--tolerate", share, json_answer=True)
+    assert 0.05 < float(share) < 0.5 and "--tolerate" in found["next"][0]
+    recveil(*found["next"][0].split()[1:])
+    recveil("assess", "r.csv", "--schema", "log.toml")
+    for wrong in ("much", "2"):
+        assert "--tolerate is a share" in recveil("inspect", "r.csv", "--tolerate", wrong, code=1).stderr
