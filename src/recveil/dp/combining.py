@@ -1,5 +1,5 @@
-"""Noisy tables of one window combined with what earlier windows published: by their variances, and with a drift that
-the tables themselves tell. All of it is post-processing.
+"""Noisy tables of one window combined with what earlier windows published: by their variances, and forgotten as fast as
+would have foretold the windows so far best. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -13,51 +13,55 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CARRIED = "carried."  # begins the name of what the next window is told
-_STANDS = 3.0  # deviations by which a cell must stand out of what is unknown of it to tell of drift
+FORGET = (0.0, 0.1, 0.3, 0.6, 1.0)  # of what is known, from window to window
+_CERTAIN = 2.0  # deviations by which forgetting must have foretold better than the mean of all windows
 
 
 @dataclass(frozen=True)
 class CarriedTable:
-    """What is known of a table: values, the variance of each (infinite: nothing is), and what is known of its drift.
-
-    A cell drifts from window to window by a variance in proportion to its level, as counts do. `drift` is the ratio's
-    numerator and denominator, summed up over the windows so far.
-    """
+    """What is known of a table: values, and the variance of each (infinite: nothing is)."""
 
     value: Floats
     variance: Floats
-    drift: tuple[float, float] = (0.0, 0.0)
 
-    @property
-    def rate(self) -> float:
-        """The variance of a window's drift for one unit of level; 0 where it does not stand out of the noise."""
-        above, below = self.drift
-        return max(0.0, above - np.sqrt(2 * below)) / below if below > 0 else 0.0
-
-    def after(self, noisy: Floats, variance: float) -> CarriedTable:
-        """With one more window, whose noise has this variance in every cell."""
-        known = np.isfinite(self.variance)
-        spread = np.where(known, self.variance, 0.0)
-        level = np.where(known & (self.value > _STANDS * np.sqrt(spread)), self.value, 0.0)
-        unknown, surprise = spread + variance, noisy - self.value
-        above = self.drift[0] + float((level * (surprise**2 - unknown) / unknown**2).sum())
-        below = self.drift[1] + float((level**2 / unknown**2).sum())
-        told = CarriedTable(self.value, self.variance, (above, below))
-        ahead = spread + told.rate * level
-        gain = np.where(known, ahead / (ahead + variance), 1.0)
-        return CarriedTable(self.value + gain * surprise, gain * variance, told.drift)
+    def after(self, noisy: Floats, variance: float, forget: float = 0.0) -> CarriedTable:
+        """With one more window, whose noise has this variance in every cell; of what was known a part is forgotten."""
+        sure = (1 - forget) / self.variance
+        gain = 1 / (1 + sure * variance)
+        return CarriedTable(self.value + gain * (noisy - self.value), gain * variance)
 
     def at(self, places: NDArray[np.int64]) -> CarriedTable:
         """The same cells at other places; -1: a cell of which nothing is known."""
         known = places >= 0
         value = np.where(known, self.value[np.maximum(places, 0)], 0.0) if len(self.value) else np.zeros(len(places))
         spread = self.variance[np.maximum(places, 0)] if len(self.value) else np.full(len(places), np.inf)
-        return CarriedTable(value, np.where(known, spread, np.inf), self.drift)
+        return CarriedTable(value, np.where(known, spread, np.inf))
 
 
 def nothing_known(cells: int) -> CarriedTable:
     """A table before its first window."""
     return CarriedTable(np.zeros(cells), np.full(cells, np.inf))
+
+
+def foretold(tables: list[CarriedTable], noisy: Floats, variance: float, cells: NDArray[np.int64]) -> Floats:
+    """By how much each table foretold a new window's cells better than the first one did, and its variance by noise.
+
+    The new window's noise is none of the tables' own, so a table that stood out by luck has no advantage.
+    """
+    both = np.isfinite(tables[0].variance[cells])
+    cells = cells[both]
+    base = tables[0].value[cells]
+    found = np.zeros((2, len(tables)))
+    for k, table in enumerate(tables):
+        apart = table.value[cells] - base
+        found[0, k] = float((apart * (2 * noisy[cells] - base - table.value[cells])).sum()) / variance
+        found[1, k] = 4 * float((apart**2).sum()) / variance
+    return found
+
+
+def best_forgetting(skill: Floats) -> int:
+    """Which of FORGET has foretold best, by sums of `foretold`; the first unless another one surely did."""
+    return int(np.argmax(skill[0] - _CERTAIN * np.sqrt(skill[1])))
 
 
 def evened(found: CarriedTable, prior: Floats) -> tuple[Floats, float]:

@@ -106,11 +106,15 @@ class DpStreams(Synthesis):
         """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
         return self.delta / 2 if self.selects(public) else 0.0
 
+    def _shares(self, public: PublicInfo) -> tuple[float, ...]:
+        if public.earlier is None:
+            return (SHARES_OF_SESSIONS if public.sessions else SHARES)[self.order]
+        return carried.shares(self.order, public.sessions)
+
     def variances(self, public: PublicInfo) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
-        shares = (SHARES_OF_SESSIONS if public.sessions else SHARES)[self.order]
-        found = [variance(UNIT, share * rho) for share in shares]
+        found = [variance(UNIT, share * rho) for share in self._shares(public)]
         if max(found) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
@@ -216,7 +220,7 @@ class DpStreams(Synthesis):
             tables["sessions"] = counts.sessions + draw(law, len(SESSIONS), source.derive("sessions"))
         if carried.is_carried(published):
             laws = {name: int(self.laws(public)[name].size) for name in tables}
-            return carried.with_tables(tables, self.kept(published, public), public, laws)
+            return carried.with_tables(tables, self.kept(published, public), published[0], public, laws)
         return tables
 
     def most_items(self, public: PublicInfo) -> int:

@@ -1,7 +1,7 @@
 """Tables of dp-streams over several windows: each combined with what earlier windows published, cell by cell.
 
-Items that were kept stay kept, so that pairs of them are known the better the longer they are counted. Everything here
-sees noisy tables and public facts alone.
+The counts of items are kept as means with several ways to forget; the one that foretold the windows so far best is that
+of all tables. Everything here sees noisy tables and public facts alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.dp.combining import CARRIED, CarriedTable, evened, nothing_known
+from recveil.dp.combining import CARRIED, FORGET, CarriedTable, best_forgetting, evened, foretold, nothing_known
 from recveil.ids import keys
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT
@@ -22,9 +22,18 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Tables = Mapping[str, Any]
 
+SHARES = {"transitions": (0.45, 0.40, 0.15), "none": (0.50, 0.50)}  # items, pairs, moves: which items to pair is told
 FEWEST, MOST = 10, 4096  # items that are kept
-_BY_CHANCE = 10  # of them, at most about: so many stand out by noise alone
-_MARKS = ("", ".variance", ".drift")
+_BY_CHANCE = 1  # of them, at most about: so many stand out by noise alone
+_MARKS = ("", ".variance")
+_SESSIONS = 0.03
+_STAYS = 0.5  # of what an item must stand out by: one that was kept is so while it stands out by as much
+
+
+def shares(order: str, by_sessions: bool) -> tuple[float, ...]:
+    """Of the budget: counts of items, pairs, moves, and how many sessions people have."""
+    found = SHARES[order]
+    return (found[0], found[1] - _SESSIONS, *found[2:], _SESSIONS) if by_sessions else found
 
 
 def is_carried(published: tuple[Tables, ...]) -> bool:
@@ -32,31 +41,39 @@ def is_carried(published: tuple[Tables, ...]) -> bool:
 
 
 def with_items(found: dict[str, Any], public: PublicInfo, variance: int) -> dict[str, Any]:
-    """The first round with the counts of items as all windows tell them."""
-    ids = keys(public.items)
-    before = _stored(public.earlier, "items").at(_places(public.earlier.get("ids"), ids))
-    return (
-        found
-        | _record("items", before.after(found["items"].astype(np.float64), float(variance)))
-        | {f"{CARRIED}ids": ids}
-    )
+    """The first round with the counts of items as all windows tell them, by each way to forget."""
+    ids, noisy, before = keys(public.items), found["items"].astype(np.float64), public.earlier
+    at = _places(before.get("ids"), ids)
+    tables = [_stored(before, f"items.{k}").at(at) for k in range(len(FORGET))]
+    skill = before.get("skill", np.zeros((2, len(FORGET))))
+    if "kept" in before:
+        cells = _places(ids, before["ids"][before["kept"]])
+        skill = skill + foretold(tables, noisy, float(variance), cells[cells >= 0])
+    told = dict(found)
+    for k, forget in enumerate(FORGET):
+        told |= _record(f"items.{k}", tables[k].after(noisy, float(variance), forget))
+    best = best_forgetting(skill)
+    told |= {f"{CARRIED}items{mark}": told[f"{CARRIED}items.{best}{mark}"] for mark in _MARKS}
+    return told | {f"{CARRIED}ids": ids, f"{CARRIED}skill": skill, f"{CARRIED}forget": np.array([FORGET[best]])}
 
 
 def kept(first: Tables, public: PublicInfo) -> Ints:
-    """Those kept before, and those that stand out of the noise by now; at least a few, whatever the noise is."""
+    """Those that stand out of the noise by now, and those kept before that nearly do; at least a few."""
     from scipy.special import ndtri
 
     value, deviation = first[f"{CARRIED}items"], np.sqrt(first[f"{CARRIED}items.variance"])
-    least = float(ndtri(1 - _BY_CHANCE / max(len(value), 4 * _BY_CHANCE)))
-    stands = value > least * deviation
+    least = np.full(len(value), float(ndtri(1 - _BY_CHANCE / max(len(value), 4 * _BY_CHANCE))))
     if "kept" in public.earlier:
         at = _places(first[f"{CARRIED}ids"], public.earlier["ids"][public.earlier["kept"]])
-        stands[at[at >= 0]] = True
+        least[at[at >= 0]] *= _STAYS
+    stands = value > least * deviation
     order = np.lexsort((-value / deviation, ~stands))
     return np.sort(order[: min(max(int(stands.sum()), FEWEST), MOST)])
 
 
-def with_tables(found: dict[str, Any], mine: Ints, public: PublicInfo, variances: Mapping[str, int]) -> dict[str, Any]:
+def with_tables(
+    found: dict[str, Any], mine: Ints, first: Tables, public: PublicInfo, variances: Mapping[str, int]
+) -> dict[str, Any]:
     """The second round, about the items `mine`, with its tables as all windows tell them; variances by name."""
     old = np.full(len(mine), -1)
     if "kept" in public.earlier:
@@ -66,12 +83,12 @@ def with_tables(found: dict[str, Any], mine: Ints, public: PublicInfo, variances
     a, b = old[i], old[j]
     cells = np.where((a >= 0) & (b >= 0), a * (2 * before - a - 1) // 2 + b - a - 1, -1)
     moves = np.where((old[:, None] >= 0) & (old >= 0), old[:, None] * before + old, -1).ravel()
-    told = dict(found)
+    told, forget = dict(found), float(first[f"{CARRIED}forget"][0])
     for name, variance in variances.items():
         known = _stored(public.earlier, name)
         known = known.at({"pairs": cells, "transitions": moves}.get(name, np.arange(len(found[name]))))
-        told |= _record(name, known.after(found[name].astype(np.float64), float(variance)))
-    windows = 1 + int(public.earlier["windows"][0]) if "windows" in public.earlier else 1
+        told |= _record(name, known.after(found[name].astype(np.float64), float(variance), forget))
+    windows = 1 + (1 - forget) * (float(public.earlier["windows"][0]) if "windows" in public.earlier else 0.0)
     return told | {f"{CARRIED}kept": mine, f"{CARRIED}windows": np.array([windows])}
 
 
@@ -110,8 +127,8 @@ def _even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:
 
 
 def _estimate(told: Tables, name: str) -> CarriedTable:
-    value, variance, drift = (told[f"{CARRIED}{name}{mark}"] for mark in _MARKS)
-    return CarriedTable(value.astype(np.float64), variance.astype(np.float64), (float(drift[0]), float(drift[1])))
+    value, variance = (told[f"{CARRIED}{name}{mark}"] for mark in _MARKS)
+    return CarriedTable(value.astype(np.float64), variance.astype(np.float64))
 
 
 def _stored(before: Tables, name: str) -> CarriedTable:
@@ -121,10 +138,8 @@ def _stored(before: Tables, name: str) -> CarriedTable:
 
 
 def _record(name: str, found: CarriedTable) -> dict[str, Any]:
-    value, variance = (part.astype(np.float32) for part in (found.value, found.variance))
-    return dict(
-        zip((f"{CARRIED}{name}{mark}" for mark in _MARKS), (value, variance, np.array(found.drift)), strict=True)
-    )
+    parts = (part.astype(np.float32) for part in (found.value, found.variance))
+    return dict(zip((f"{CARRIED}{name}{mark}" for mark in _MARKS), parts, strict=True))
 
 
 def _places(known: Any, wanted: Any) -> Ints:
