@@ -257,7 +257,7 @@ def audited(folder: Path, capped: bool = True, times: int = 1, windows: int = WE
 
 def test_the_audit_of_a_whole_series_holds(tmp_path: Path) -> None:
     found, promised = audited(tmp_path / "s")
-    assert 0.5 * promised < found <= promised, found
+    assert 0.4 * promised < found <= promised, found  # a part goes to counts of items, which many canaries share
 
 
 def test_the_audit_breaks_where_the_cap_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

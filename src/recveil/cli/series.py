@@ -52,7 +52,7 @@ def new(
     time_in: Annotated[str, typer.Option(metavar="UNIT", help="Of numbers in the column of times: s, ms, us.")] = "s",
     carry: Annotated[
         bool, typer.Option("--carry/--no-carry", help="Combine each window with what earlier ones published.")
-    ] = False,
+    ] = True,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:

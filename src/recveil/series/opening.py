@@ -42,7 +42,7 @@ class SeriesRequest:
     unit: str = "user"
     late: str = "drop"
     time_in: str = "s"
-    carry: bool = False
+    carry: bool = True
     seed: int | None = None
 
 

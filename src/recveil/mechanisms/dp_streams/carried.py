@@ -22,12 +22,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Tables = Mapping[str, Any]
 
-SHARES = {"transitions": (0.45, 0.40, 0.15), "none": (0.50, 0.50)}  # items, pairs, moves: which items to pair is told
-FEWEST, MOST = 10, 4096  # items that are kept
+SHARES = {"transitions": (0.30, 0.55, 0.15), "none": (0.30, 0.70)}  # items, pairs, moves: which items to pair is told
+FEWEST, MOST = 25, 4096  # items that are kept: a list of twenty needs more than twenty
 _BY_CHANCE = 1  # of them, at most about: so many stand out by noise alone
 _MARKS = ("", ".variance")
 _SESSIONS = 0.03
-_STAYS = 0.5  # of what an item must stand out by: one that was kept is so while it stands out by as much
+_STAYS = 0.8  # of what an item must stand out by: one that was kept is so while it stands out by as much
 
 
 def shares(order: str, by_sessions: bool) -> tuple[float, ...]:
