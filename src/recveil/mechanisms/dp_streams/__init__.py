@@ -33,15 +33,14 @@ from recveil.mechanisms.dp_streams.counting import (
 )
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected
 from recveil.mechanisms.dp_streams.model import model_tables
-from recveil.mechanisms.dp_streams.pairs import Above, Listed, cut, noisy_cells
+from recveil.mechanisms.dp_streams.pairs import DENSE, Listed, noisy_cells, pair_table
 from recveil.randomness import Source
 
 Ints = NDArray[np.int64]
 
-SHARES = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
-SHARES_OF_SESSIONS = {"transitions": (0.10, 0.72, 0.15, 0.03), "none": (0.10, 0.87, 0.03)}  # the last: how many
+SHARES: dict[str, tuple[float, ...]] = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
+FOR_SESSIONS = 0.03  # of the share of pairs: how many sessions people have
 MOST_ITEMS = {"transitions": 4096, "none": 65536}
-DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FEWEST_ITEMS = 10
 
 
@@ -106,15 +105,13 @@ class DpStreams(Synthesis):
         """The part of delta that pays for the selection of items: half of it, unless a catalogue is given."""
         return self.delta / 2 if self.selects(public) else 0.0
 
-    def _shares(self, public: PublicInfo) -> tuple[float, ...]:
-        if public.earlier is None:
-            return (SHARES_OF_SESSIONS if public.sessions else SHARES)[self.order]
-        return carried.shares(self.order, public.sessions)
-
     def variances(self, public: PublicInfo) -> list[int]:
         """Of the noise in each table, in squared units; rounded up, so what is spent is at most the budget."""
         rho = rho_of(self.epsilon, self.delta - self.selection_delta(public))
-        found = [variance(UNIT, share * rho) for share in self._shares(public)]
+        shares = (SHARES if public.earlier is None else carried.SHARES)[self.order]
+        if public.sessions:
+            shares = (shares[0], shares[1] - FOR_SESSIONS, *shares[2:], FOR_SESSIONS)
+        found = [variance(UNIT, share * rho) for share in shares]
         if max(found) > 2**60:
             raise RecveilError(f"{self.name}: epsilon {self.epsilon:g} is too small: the noise exceeds 64-bit integers")
         return found
@@ -281,7 +278,7 @@ class DpStreams(Synthesis):
         sigmas = [float(np.sqrt(v)) / UNIT for v in self.variances(public)]
         moves, many = published[1].get("transitions"), published[1].get("sessions")
         return StreamTables(
-            kept, published[0]["items"][kept] / UNIT, pair_table(published[1], m, self.variances(public)[1]),
+            kept, published[0]["items"][kept] / UNIT, pair_table(published[1], m, self.variances(public)[1], UNIT),
             published[1]["lengths"] / UNIT, None if moves is None else moves.reshape(m, m) / UNIT, sigmas[1],
             sigmas[2] if moves is not None else 0.0, EDGES, ONE_LENGTH,
             None if many is None else Numbers(many / UNIT, sigmas[-1], SESSIONS),
@@ -293,12 +290,3 @@ class DpStreams(Synthesis):
             return Drawn(draw_streams(tables, public, k, source))
         pairs = expected(tables)
         return Drawn(draw_streams(tables, public, k, source, pairs=pairs), model_tables(tables, pairs, public))
-
-
-def pair_table(second: dict[str, Ints], m: int, variance: int) -> NDArray[np.float64] | Above:
-    """The published pairs in units of one person: all of them, or of very many items those above a threshold."""
-    if m > DENSE:
-        return Above(second["cells"], second["values"] / UNIT, cut(m, variance) / UNIT)
-    G = np.zeros((m, m))
-    G[np.triu_indices(m, 1)] = second["pairs"] / UNIT
-    return G + G.T

@@ -22,18 +22,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Tables = Mapping[str, Any]
 
-SHARES = {"transitions": (0.30, 0.55, 0.15), "none": (0.30, 0.70)}  # items, pairs, moves: which items to pair is told
+# items, pairs, moves: which items to pair is told
+SHARES: dict[str, tuple[float, ...]] = {"transitions": (0.30, 0.55, 0.15), "none": (0.30, 0.70)}
 FEWEST, MOST = 25, 4096  # items that are kept: a list of twenty needs more than twenty
 _BY_CHANCE = 1  # of them, at most about: so many stand out by noise alone
 _MARKS = ("", ".variance")
-_SESSIONS = 0.03
 _STAYS = 0.8  # of what an item must stand out by: one that was kept is so while it stands out by as much
-
-
-def shares(order: str, by_sessions: bool) -> tuple[float, ...]:
-    """Of the budget: counts of items, pairs, moves, and how many sessions people have."""
-    found = SHARES[order]
-    return (found[0], found[1] - _SESSIONS, *found[2:], _SESSIONS) if by_sessions else found
 
 
 def is_carried(published: tuple[Tables, ...]) -> bool:
