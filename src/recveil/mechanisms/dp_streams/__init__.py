@@ -33,7 +33,7 @@ from recveil.mechanisms.dp_streams.counting import (
 )
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected
 from recveil.mechanisms.dp_streams.model import model_tables
-from recveil.mechanisms.dp_streams.pairs import DENSE, Listed, noisy_cells, pair_table
+from recveil.mechanisms.dp_streams.pairs import Listed, noisy_cells, pair_table
 from recveil.randomness import Source
 
 Ints = NDArray[np.int64]
@@ -41,6 +41,7 @@ Ints = NDArray[np.int64]
 SHARES: dict[str, tuple[float, ...]] = {"transitions": (0.10, 0.75, 0.15), "none": (0.10, 0.90)}
 FOR_SESSIONS = 0.03  # of the share of pairs: how many sessions people have
 MOST_ITEMS = {"transitions": 4096, "none": 65536}
+DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FEWEST_ITEMS = 10
 
 

@@ -21,7 +21,6 @@ from recveil.randomness import Source
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-DENSE = 8192  # items up to which all pairs are published; of more, only the pairs above a threshold
 FALSE = 8  # pairs to an item that are expected above the threshold by noise alone
 
 
@@ -98,8 +97,8 @@ def expected(found: Above, items: Floats, total: float, sigma: float) -> tuple[I
 
 
 def pair_table(second: dict[str, Ints], m: int, variance: int, unit: int) -> Floats | Above:
-    """The published pairs in units of one person, which are `unit` each: all of them, or of very many items those above a threshold."""
-    if m > DENSE:
+    """The published pairs in persons, each `unit`: all of them, or of very many items those above a threshold."""
+    if "cells" in second:
         return Above(second["cells"], second["values"] / unit, cut(m, variance) / unit)
     G = np.zeros((m, m))
     G[np.triu_indices(m, 1)] = second["pairs"] / unit
