@@ -33,8 +33,12 @@ def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, 
         "decide": _decide(choices, place),
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
         "judge": _judge(choices, data, place),
-        "watch": [f"recveil ledger show --ledger {quote(ledger)}"] if ledger else [],
+        "watch": ([f"recveil ledger show --ledger {quote(ledger)}"] if ledger else []) + _series(desk),
     }
+
+
+def _series(desk: JobStore) -> list[str]:
+    return [f"recveil series show {quote(f.parent.name)}" for f in sorted(desk.project.folder.glob("*/series.json"))]
 
 
 def _data(desk: JobStore, choices: Choices) -> str:

@@ -17,6 +17,7 @@ from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, JobStore
 from recveil.desk.project.solving import bound
 from recveil.desk.project.units import with_unit
+from recveil.errors import RecveilError
 from recveil.evaluation.assess import riskiest_rows
 from recveil.evaluation.catalogue import CRITERIA
 from recveil.governance import evidence, owner, use_kept
@@ -215,18 +216,34 @@ def watch(project: Project) -> dict[str, Any]:
     said = decisions(project, name) if name else None
     stands = standing(said) if said else None
     last = next((c for c in reversed(said.claims) if c.until), None) if said else None
+    series, broken = _series(project)
     return {
+        "series": series,
         "releases": book["releases"] if book else [],
         "totals": [str(total) for total in ledger.totals(ledger.read(file))] if book and file else [],
         "budgets": book["budgets"] if book else [],
         "promise_nothing": book["promise_nothing"] if book else 0,
         "claims": said.record() if said else [],
-        "problems": [*said.problems, *stands.problems()] if said and stands else [],
+        "problems": [*broken, *said.problems, *stands.problems()] if said and stands else broken,
         "alarms": alarms(project, name, book["releases"] if book else []) if name else [],
         "expires": str(last.until) if last else None,
         "bundle": name,
         "bundles": _bundles(project),
     }
+
+
+def _series(project: Project) -> tuple[list[dict[str, Any]], list[str]]:
+    """Where each series in the folder of the project stands, and why others cannot be shown."""
+    from recveil.series.folder import SERIES, open_series
+    from recveil.series.showing import shown
+
+    found, broken = [], []
+    for file in sorted(project.folder.glob(f"*/{SERIES}")):
+        try:
+            found.append(shown(open_series(file.parent)) | {"series": file.parent.name})
+        except RecveilError as why:
+            broken.append(str(why))
+    return found, broken
 
 
 def _bundles(project: Project) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { says } from "../notices.js";
 import { action, field, jobList, part, refill, told } from "../pieces.js";
+import { series } from "../series.js";
 import { ask } from "../server.js";
 import { shortSpec } from "../specs.js";
 import { act, busy, jobs, now, watch, work } from "../state.js";
@@ -50,6 +51,7 @@ function look(found) {
       say("watch.releases"),
       found.releases.length ? table(found.releases) : make("p", { class: "empty" }, say("watch.none")),
     ),
+    ...found.series.map(series),
     found.totals.length
       ? part(
           say("watch.total"),
