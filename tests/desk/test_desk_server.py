@@ -180,6 +180,45 @@ def test_a_file_that_says_nothing_is_understood_once_its_columns_are_chosen(desk
         desk.choose(data={"source": SMALL, "columns": {}})
 
 
+GERMAN = {"user": "Kunde", "item": "Artikel", "rating": "Güte", "time": "Tag"}
+
+
+def test_a_german_file_is_shown_as_it_is_read_and_its_choices_change_it_at_once(desk: RunningDesk) -> None:
+    rows = [f"k{u};Müsli {i};{(u * i) % 5 + 1},5;{(u + i) % 28 + 1:02}.03.2024" for u in range(30) for i in range(8)]
+    sent = "\n".join(["Kunde;Artikel;Güte;Tag", *rows]).encode("cp1252")
+    try:
+        source = desk.client.post("/api/upload", params={"name": "umsatz.csv"}, content=sent).json()["path"]
+
+        def look(how: dict[str, str] | None = None) -> dict[str, Any]:
+            asked = {"source": source, "columns": GERMAN, "how": how}
+            return dict(desk.client.post("/api/look", json=asked).json())
+
+        seen = look()
+        said = {"encoding": "cp1252", "separator": ";", "decimal": ",", "time_format": "%d.%m.%Y", "header": "yes"}
+        assert seen["how"] == said and seen["names"] == list(GERMAN.values())
+        assert [cell["text"] for cell in seen["rows"][0]] == ["k0", "Müsli 0", "1.5", "2024-03-01"]
+        assert not any(cell["bad"] for row in seen["rows"] for cell in row) and len(seen["rows"]) == 5
+        wrong = look({"decimal": ".", "time_format": ""})["rows"][0]
+        assert [cell["bad"] for cell in wrong] == [False, False, True, True]
+        assert "Müsli" not in str(look({"encoding": "mac-roman"})["rows"])
+        assert len(look({"separator": "|"})["names"]) == 1
+        assert look({"header": "no"})["rows"][0][0]["text"] == "Kunde"
+        refused = desk.client.post("/api/look", json={"source": source, "how": {"colour": "red"}})
+        assert refused.status_code == 422 and "nothing is known of colour" in refused.json()["detail"]
+
+        begun = desk.client.post("/api/start", json={"source": source, "columns": GERMAN, "how": {"decimal": ","}})
+        assert begun.status_code == 200, begun.text
+        desk.until_idle()
+        found = desk.get("/api/overview")
+        assert (found["problem"], found["users"], found["items"], found["rating"]["max"]) == ("", 30, 8, 5.5)
+        assert found["time"] and {c["name"]: c["role"] for c in found["columns"]} == {v: k for k, v in GERMAN.items()}
+        assert look()["how"] == said
+        command = desk.state()["commands"]["start"][0]
+        assert "--schema" in command and "--columns" not in command
+    finally:
+        desk.choose(data={"source": SMALL, "columns": {}, "schema": ""})
+
+
 def test_a_broken_desk_toml_is_a_line_and_not_the_end(desk: RunningDesk) -> None:
     file = desk.folder / "desk.toml"
     text = file.read_text(encoding="utf-8")

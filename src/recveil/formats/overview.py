@@ -175,14 +175,17 @@ def lines_break(path: Location, schema: Schema | None = None) -> bool:
         return source.kind not in NO_TEXT and has_broken_lines(source, schema)
 
 
-def shown_rows(path: Location, schema: Schema | None, many: int = 5) -> list[list[str]]:
+def shown_rows(
+    path: Location, schema: Schema | Form | None, many: int = 5, hide: bool = True
+) -> list[list[str]]:  # fmt: skip
     """The first rows as they are read; what looks personal is hidden."""
     source = find(path, form=schema)
     with one_line(source.name):
         names, rows = _look(source, schema)
         if not rows and source.kind == "lists":
             rows = [line.split(None, 1) for line in islice((t for t in source.lines() if t.strip()), many)]
-    hidden = {n for n, name in enumerate(names) if looks_like(name, [row[n] for row in rows if n < len(row)])}
+    looks = (looks_like(name, [row[n] for row in rows if n < len(row)]) for n, name in enumerate(names))
+    hidden = {n for n, looked in enumerate(looks) if looked} if hide else set()
     return [["(hidden)" if n in hidden else _short(value) for n, value in enumerate(row)] for row in rows[:many]]
 
 

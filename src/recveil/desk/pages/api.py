@@ -19,6 +19,7 @@ from recveil.desk.project.beside import rows_side_by_side
 from recveil.desk.project.deciding import pack_dossier, take_answer, withdraw_bundle
 from recveil.desk.project.folder import check_version
 from recveil.desk.project.plan import settled, standing_bundle, with_submission
+from recveil.desk.project.reading import looked_at, reading
 
 router = APIRouter(prefix="/api")
 # A page that another of ours frames: it brings its own style and no script at all.
@@ -35,6 +36,7 @@ class Changes(BaseModel):
 class Start(BaseModel):
     source: str
     columns: dict[str, str] = {}
+    how: dict[str, str] | None = None
     version: str | None = None
 
 
@@ -88,11 +90,19 @@ async def start(request: Request, given: Start) -> Any:
 
     def begin() -> None:
         stored = desk_state.project.stored(given.source)
-        desk_state.project.change({"data": {"source": stored, "columns": given.columns}}, given.version)
+        data = reading(desk_state.project, stored, given.columns, given.how)
+        desk_state.project.change({"data": data}, given.version)
         desk_state.start("overview")
 
     await asyncio.to_thread(begin)
     return await desk_state.refresh()
+
+
+@router.post("/look")
+async def look(request: Request, given: Start) -> Any:
+    """The first rows of a file as they are read so; nothing is kept."""
+    project = state_of(request).project
+    return await asyncio.to_thread(looked_at, project, given.source, given.columns, given.how)
 
 
 @router.post("/upload", status_code=201)
@@ -117,7 +127,7 @@ async def upload(request: Request, name: str, as_: Annotated[str, Query(alias="a
             finally:
                 sent.unlink(missing_ok=True)
         elif as_ == "data":
-            desk_state.project.change({"data": {"source": path, "columns": {}}})
+            desk_state.project.change({"data": reading(desk_state.project, path, {}, None)})
             desk_state.start("overview")
 
     await asyncio.to_thread(use)

@@ -5,6 +5,7 @@ import { hear } from "../notices.js";
 import { action, field, jobList, part, refill } from "../pieces.js";
 import { ask, upload } from "../server.js";
 import { startTour } from "../shell.js";
+import { firstRows } from "../reading.js";
 import { act, change, choices, jobs, onResult, watch } from "../state.js";
 import { count, engine, percent, say } from "../words.js";
 
@@ -12,7 +13,7 @@ const SAMPLES = ["films", "sessions", "tags"];
 const NONE = "";
 const SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.5]; // of people, set aside to judge
 
-const begin = (source, columns = {}) => act(() => ask("POST", "/api/start", { source, columns }));
+const begin = (source, columns = {}, how = null) => act(() => ask("POST", "/api/start", { source, columns, how }));
 
 export function show(root) {
   const found = make("div", { id: "found" });
@@ -141,7 +142,7 @@ function columns(overview, source) {
     const options = [NONE, ...roles].map((value) =>
       make("option", { value, selected: value === (role ?? NONE) }, say(value ? `role.${value}` : "role.none")),
     );
-    const select = make("select", { "aria-label": say("start.column", { name }) }, ...options);
+    const select = make("select", { "aria-label": say("start.column", { name }), onchange: () => rows.look() }, ...options);
     selects.set(name, select);
     return make(
       "tr",
@@ -151,10 +152,12 @@ function columns(overview, source) {
       make("td", { class: "looks", ...engine }, looks ?? ""),
     );
   };
+  const chosen = () =>
+    Object.fromEntries([...selects].filter(([, select]) => select.value).map(([name, select]) => [select.value, name]));
+  const rows = firstRows(source, chosen);
   const again = (event) => {
     event.preventDefault();
-    const chosen = [...selects].filter(([, select]) => select.value).map(([name, select]) => [select.value, name]);
-    begin(source, Object.fromEntries(chosen));
+    begin(source, chosen(), rows.how());
   };
   const head = ["start.column.name", "start.column.role", "start.column.looks"].map((key) =>
     make("th", { scope: "col" }, say(key)),
@@ -172,6 +175,7 @@ function columns(overview, source) {
         make("tbody", {}, ...found.map(row)),
       ),
     ),
+    rows.place,
     make("p", { class: "row" }, make("button", overview.problem ? { class: "main" } : {}, say("start.again"))),
     overview.density != null &&
       make("p", { class: "small" }, say("start.density", { share: percent(overview.density) })),
