@@ -55,7 +55,7 @@ from recveil.views.records import records
 
 def test_pairs_of_many_items_are_in_units_of_a_person() -> None:
     cells = np.array([5, 9])
-    found = pair_table({"cells": cells, "values": np.array([3 * UNIT, 7 * UNIT])}, DENSE + 1, UNIT**2)
+    found = pair_table({"cells": cells, "values": np.array([3 * UNIT, 7 * UNIT])}, DENSE + 1, UNIT**2, UNIT)
     assert isinstance(found, Above)
     assert found.values.tolist() == [3.0, 7.0] and found.threshold == cut(DENSE + 1, UNIT**2) / UNIT
 
