@@ -210,6 +210,23 @@ def test_what_passes_is_tried_again_and_what_does_not_is_raised(fault: Exception
     assert len(done) == tried
 
 
+def test_what_never_passes_is_raised_after_its_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(applying.time, "sleep", lambda _: None)
+    done = []
+
+    def work() -> None:
+        done.append(1)
+        raise sa.exc.IntegrityError("", {}, Exception())
+
+    with pytest.raises(sa.exc.IntegrityError):
+        applying.again(work)
+    assert len(done) == applying.ATTEMPTS
+
+
+def test_the_factor_is_the_root_of_running_sums() -> None:
+    assert continual.weights(5).tolist() == [4096, 2048, 1536, 1280, 1120]
+
+
 # --- the ledger -----------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +293,7 @@ def test_a_copy_without_a_click_counts_the_first_one(tmp_path: Path) -> None:
     with engine.begin() as db:
         seal(db)
     assert [(year["upto"], year["key"]) for year in rows(engine, schema.years)] == [(0, None)]
+    assert {(row["entered_likes"], row["entered_dislikes"]) for row in rows(engine, schema.items)} == {(0, 0)}
     engine.dispose()
 
 

@@ -236,3 +236,8 @@ def test_nobody_waits_at_the_end_for_a_model_that_takes_minutes() -> None:
     finally:
         going.set()
     assert time.monotonic() - begin < 20
+
+
+def test_what_two_liked_items_have_in_common_comes_first() -> None:
+    model = ItemModel("", list("abcd"), [1.0] * 4, [0, 2, 4, 4, 4], [2, 3, 2, 3], [0.4, 0.7, 0.4, 0.05])
+    assert model.best({"a": 1, "b": 1}, 2) == ["c", "d"] and model.best({"a": 1, "b": -1}, 2) == ["d", "c"]

@@ -183,3 +183,15 @@ def opendp_draw(kind: str, scale: float, n: int) -> np.ndarray:
     if kind == "laplace":
         return np.array(dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=scale)([0] * n))
     return np.array(dp.m.make_gaussian(vectors, dp.l2_distance(T=float), scale=scale)([0] * n))
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(5, 2)], ids=str)
+def test_a_coin_has_its_law(gamma: Fraction) -> None:
+    words, n = noise.word_stream(seeded(7).key(), 0), 4_000
+    heads = sum(noise._coin(gamma, words) for _ in range(n))
+    assert stats.binomtest(heads, n, float(np.exp(-float(gamma)))).pvalue > 1e-4
+
+
+def test_an_integer_takes_no_more_words_than_it_has() -> None:
+    assert noise.integer_below(2**64 - 1, iter([2**64 - 1, 5])) == 5
+    assert noise.integer_below(2**64, iter([0, 3 << 62])) == 3 << 61 >> 62

@@ -77,3 +77,9 @@ def test_words_are_those_of_the_stream() -> None:
     again = word_stream(seeded(1).key(), 3)
     assert first == [next(again) for _ in range(100)]
     assert len(set(first)) == 100
+
+
+@every
+def test_bounds_of_few_digits_hold_those_of_many(law: Law, threshold: int) -> None:
+    (low, high), (lower, upper) = exceeding(law, threshold, 200), exceeding(law, threshold, 40)
+    assert lower < low < high < upper

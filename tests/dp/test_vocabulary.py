@@ -39,6 +39,11 @@ def test_what_one_person_alone_has_passes_with_probability_at_most_delta(law: La
     assert max(lower) > delta
 
 
+def test_whoever_has_one_item_adds_to_one() -> None:
+    law = gaussian(10**8)
+    assert threshold(law, 1e-4, 40, 1) == 40 + exceeded(law, 1e-4) < threshold(law, 1e-4, 40, 2)
+
+
 def test_ids_above_the_threshold_are_kept_and_empty_ones_never() -> None:
     counts = np.array([0, 900, 0, 3, 1200, 1000] * 50)
     found = select("items", counts, gaussian(100), 500, 1000, seeded(1))

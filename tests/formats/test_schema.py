@@ -111,6 +111,8 @@ def test_a_schema_that_contradicts_the_file(tmp_path: Path) -> None:
     pl.DataFrame({"uid": [1], "film": [[2, 3]], "at": [1]}).write_parquet(tmp_path / "d.parquet")
     with pytest.raises(RecveilError, match="holds lists, and the schema says lists = False"):
         read(tmp_path / "d.parquet", schema=EVENT)
+    with pytest.raises(RecveilError, match=r"d.parquet: the schema says format = 'csv', and this is parquet$"):
+        read(tmp_path / "d.parquet", schema=replace(EVENT, format="csv"))
     with pytest.raises(RecveilError, match="holds no lists, and the schema says lists = True"):
         from_frame(pl.DataFrame({"u": [1], "i": [2]}), schema=Schema({"user": "u", "item": "i"}, lists=True))
     with pytest.raises(RecveilError, match="leave columns and types out"):
@@ -369,3 +371,13 @@ def test_spark_reads_by_the_same_schema(spark: Any, tmp_path: Path) -> None:
     assert read(path, broken="drop", schema=lists).frame().cast(pl.String).rows() == rows(path, lists)[1]
     scaled = Schema({"user": "user", "item": "item", "rating": "time"}, scale="1..5")
     assert read_table(spark, str(tmp_path / "c.csv"), broken="drop", schema=scaled).specimen.levels == (1, 2, 3, 4, 5)
+
+
+def test_a_file_of_which_no_line_is_a_row_makes_the_owner_ask(
+    recveil: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("log.toml").write_text(replace(EVENT, format="jsonl").text())
+    Path("log.csv").write_text("uid,film,at\n" + "1,2,3\n" * 9)
+    said = recveil("release", "log.csv", "--with", SPEC, "--schema", "log.toml", "-o", "out", code=1).stderr
+    assert "warning: 10 lines left out that are no rows, and there are no others: is the file written as decl" in said

@@ -156,6 +156,15 @@ def test_a_person_with_very_many_ratings_is_bounded_too() -> None:
         assert 0.8 * UNIT**2 < sum(int(v) ** 2 for v in np.ravel(table)) <= UNIT**2
 
 
+def test_so_many_people_bring_an_item_to_the_threshold() -> None:
+    made, public = (
+        DpRatings(epsilon=4.0, delta=1e-6, scale="1..5"),
+        PublicInfo("ratings", "user", pl.Series([1]), None, False),
+    )
+    people = made.people_of_an_item(public, 100)
+    assert people is not None and people * UNIT / 10 == pytest.approx(made._above(public))
+
+
 @pytest.mark.parametrize("catalogue", [True, False])
 def test_of_very_many_items_all_count_unless_items_are_selected(catalogue: bool) -> None:
     n = 600

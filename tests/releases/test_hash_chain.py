@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +167,19 @@ def test_what_no_budget_counts_is_refused(file: Path) -> None:
     assert ledger.unpromised(ledger.read(file)) == 2
 
 
-def test_until_ends_permission_and_resets_nothing(recveil: Run, file: Path) -> None:
+class Tomorrow(datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def test_until_ends_permission_and_resets_nothing(recveil: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recveil("ledger", "budget", "--epsilon", 1, "--until", "2020-01-01", "--who", "Shop", "--about", "clicks")
     with pytest.raises(RecveilError, match="ended on 2020-01-01"):
         into(file)(Pseudonymise(), promise(0.1))
-    recveil("ledger", "budget", "--epsilon", 1, "--until", "2999-01-01")
-    into(file)(Pseudonymise(), promise(0.7))
+    recveil("ledger", "budget", "--epsilon", 1, "--until", datetime.now(UTC).date() + timedelta(days=1))
+    monkeypatch.setattr(ledger, "datetime", Tomorrow)
+    into(file)(Pseudonymise(), promise(0.7))  # the last day is one of them
     recveil("ledger", "budget", "--epsilon", 1, "--until", "2999-02-01")
     with pytest.raises(RecveilError, match="would exceed"):
         into(file)(Pseudonymise(), promise(0.7))
@@ -288,3 +296,23 @@ def test_the_key_of_fingerprints_stays_with_the_owner(file: Path) -> None:
     assert one == hash_chain.keyed(file, "data") != hash_chain.keyed(file, "other data")
     assert (Path(f"{file}.key").stat().st_mode & 0o777) == 0o600
     assert one != hash_chain.keyed(file.with_name("another"), "data")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"budget": {"epsilon": 0, "delta": 0, "unit": "user"}},
+        {"budget": {"epsilon": 1, "delta": 1, "unit": "user"}},
+        {"looked": "compare"},
+        {"looked": "compare", "date": 7},
+        {"people": [0, 1.5]},
+        {"people": [0.5, 0.5]},
+    ],
+    ids=str,
+)
+def test_a_line_that_says_what_cannot_be_is_refused(three: Path, line: dict[str, Any]) -> None:
+    first = json.loads(three.read_text().splitlines()[0])
+    entry = {**first, **line} if "people" in line else line
+    three.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(RecveilError, match="line 1"):
+        ledger.read(three)

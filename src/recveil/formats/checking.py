@@ -105,7 +105,9 @@ def interactions(
 def _count(raw: Raw, faulty: Mapping[str, pl.Series], note: Note) -> None:
     """How many are left out, and no word of which."""
     if raw.lost:
-        note(f"{raw.lost:,} line{'s' * (raw.lost != 1)} left out that {'are no rows' if raw.lost > 1 else 'is no row'}")
+        other = "" if len(raw.frame) else ", and there are no others: is the file written as declared?"
+        are = "are no rows" if raw.lost > 1 else "is no row"
+        note(f"{raw.lost:,} line{'s' * (raw.lost != 1)} left out that {are}{other}")
     if faulty:
         every = int(pl.DataFrame(list(faulty.values())).max_horizontal().sum())
         note(left_out(every, {role: int(mask.sum() or 0) for role, mask in faulty.items()}))

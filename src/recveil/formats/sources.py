@@ -176,7 +176,10 @@ def opened(name: str, kind: str = "", empty: bool = False, several: bool = False
     """
     called = shown(name)
     with one_line(called):
-        kind = KINDS.get(kind, kind) or kind_of(name)
+        declared, told = KINDS.get(kind, kind), kind_of(name)
+        if told in TABLES and declared and declared not in TABLES:  # its bytes are no header that a line could show
+            raise RecveilError(f"{called}: the schema says format = {kind!r}, and this is {told}")
+        kind = declared or told
         if not kind:
             hint = f"recveil inspect {quote(name)} --schema log.toml goes by what stands in it"
             raise RecveilError(f"{called}: {unknown('format', ending_of(member_of(name)).strip(), KINDS)}; {hint}")
