@@ -33,10 +33,16 @@ element: install
 ROOM :=
 TESTS := tests$(if $(ROOM),/$(ROOM))
 NONE := $(if $(ROOM),|| [ $$? = 5 ])
+# What runs on Spark, whose session waits as often as it works, and the kernels without numba run beside the others, in
+# one process; their lines come last.
+BESIDE := build/test-beside.txt
 test: install-dev
-	$(BIN)/pytest -n 2 -m "not slow and not spark and not extras" --durations 10 $(TESTS) $(NONE)
-	$(BIN)/pytest -n 2 -m "spark and not slow" --durations 10 $(TESTS) $(NONE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" -W "ignore:overflow encountered:RuntimeWarning" $(TESTS) $(NONE)
+	@mkdir -p build
+	@{ $(BIN)/pytest -m "spark and not slow" --durations 10 $(TESTS) $(NONE); } >$(BESIDE) 2>&1 && \
+		{ NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "kernel and not slow" \
+			-W "ignore:overflow encountered:RuntimeWarning" $(TESTS) $(NONE); } >>$(BESIDE) 2>&1 & beside=$$!; \
+	$(BIN)/pytest -n 2 -m "not slow and not spark and not extras" --durations 10 $(TESTS) $(NONE); others=$$?; \
+	wait $$beside; there=$$?; cat $(BESIDE); [ $$others = 0 ] && [ $$there = 0 ]
 
 check: install-dev
 	$(BIN)/ruff format --check .
