@@ -11,7 +11,6 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import numpy as np
 import pytest
 
 from recveil.data import Interactions
