@@ -54,8 +54,15 @@ def count_duplicates(data: Interactions) -> int:
 
 
 def _all_pairs_differ(data: Interactions) -> bool:
-    """Two counting sorts bring equal pairs side by side: half the time of counting the distinct ones."""
+    """Two counting sorts bring equal pairs side by side: half the time of counting the distinct ones.
+
+    Where users stand together, as in most files, the first is done.
+    """
     ones = np.ones(len(data), dtype=np.int8)
+    if len(data) and not (data.user[1:] < data.user[:-1]).any():
+        starts = np.flatnonzero(np.diff(data.user, prepend=-1, append=-1)).astype(np.int32)
+        grouped = scipy.sparse.csr_array((ones, data.item, starts), shape=(len(starts) - 1, data.n_items))
+        return bool(grouped.tocsc().has_canonical_format)
     pairs = scipy.sparse.coo_array((ones, (data.user, data.item)), shape=(data.n_users, data.n_items))
     pairs.has_canonical_format = True  # or tocsr would already sum the repeats up
     return bool(pairs.tocsr().tocsc().has_canonical_format)

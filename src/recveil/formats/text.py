@@ -134,7 +134,11 @@ def _idle_signs(source: DataFile, layout: Layout) -> bool:
     for begin in range(0, len(text), BLOCK):
         here = text[begin + 1 : begin + 1 + BLOCK]
         before = text[begin : begin + len(here)]
-        at = np.flatnonzero((before <= max(separator, newline)) & (here <= zero)) + begin
+        candidates = (before <= max(separator, newline)) & (here <= zero)
+        candidates[:-1] &= (here[:-1] != zero) | (here[1:] >= zero)  # 0 and 0.5 are many, and lose nothing
+        if not candidates.any():
+            continue
+        at = np.flatnonzero(candidates) + begin
         before, one, two, three = (text[np.minimum(at + n, len(text) - 1)] for n in range(4))
         fine = (before != newline) & (before != separator)
         fine |= (one == newline) | (one == separator) | (one == ord("\r")) | (one == ord("."))
