@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -171,10 +172,8 @@ def by_items_alone(log: Log) -> Any:
 # --- ways to spend ------------------------------------------------------------------------------------------------
 
 
-def made(
-    log: Log, period: Period, mechanism: DpStreams, carry: bool, seed: int, last_only: bool = False
-) -> Interactions:
-    """The rows of the last window's release of a series."""
+def windows(log: Log, period: Period, mechanism: DpStreams, carry: bool, seed: int, first: int = 0) -> Iterator[Any]:
+    """What a series publishes, window by window."""
     lists = Catalogue(log.items, is_public=True)
     data = lists.over(log.rows)
     public = PublicInfo(
@@ -182,14 +181,22 @@ def made(
     )
     mine = of_window(mechanism, replace(public, earlier=None), period)
     key = seeded(seed).derive("key")
-    for place in range(log.windows - 1 if last_only else 0, log.windows):
+    for place in range(first, log.windows):
         inside = np.ones(log.rows.n_users, dtype=bool)  # a session comes in one window alone
         if log.rows.session is not None:
             inside = counts(log.rows.users, place, period.windows, period.participations, key)
         rows = lists.over(log.rows.take(log.window == place).among(inside))
         found = publish(rows.canonical(), mine, public, seeded(seed).derive("window", place))
+        yield found
         if carry:
             public = replace(public, earlier=told_next(found.rounds))
+
+
+def made(
+    log: Log, period: Period, mechanism: DpStreams, carry: bool, seed: int, last_only: bool = False
+) -> Interactions:
+    """The rows of the last window's release of a series."""
+    *_, found = windows(log, period, mechanism, carry, seed, log.windows - 1 if last_only else 0)
     return drawn(found, seeded(seed).derive("draw"), "auto").data
 
 
