@@ -45,7 +45,7 @@ def court(folder: Path, frame: pl.DataFrame | None = None, **wishes: Any) -> Cou
     folder.mkdir(exist_ok=True)
     (folder / "ledger.jsonl.key").write_text(KEY)
     given: dict[str, Any] = {"people": 0.5, "seconds": 0.0, "seed": 1, "epsilon": 4.0, "scores": 20, "step": 0.1}
-    given |= {"catalogue": catalogue(folder), "catalogue_is_public": True} | wishes
+    given |= {"items": catalogue(folder), "catalogue_is_public": True} | wishes
     data = Input(log() if frame is None else frame)
     return run_new(CourtRequest(data, str(folder / "court"), str(folder / "ledger.jsonl"), **given))
 

@@ -441,7 +441,7 @@ def test_referees_on_real_data_have_the_values_of_ir_measures(
     from recveil.evaluation.recommenders import recommend
 
     frame = real_frame(real_data, name, people)
-    made = court(tmp_path, frame, people=0.3, catalogue=None, catalogue_is_public=True)
+    made = court(tmp_path, frame, people=0.3, items=None, catalogue_is_public=True)
     judged = made.people()
     train = interactions(frame).over_items(made.items())
     tables = {"item-knn": neighbours(train), "most-popular": popular(train)}

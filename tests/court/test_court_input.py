@@ -243,7 +243,7 @@ def test_metrics_are_checked(metric: str, why: str, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wishes_are_checked_before_anything_is_read(wish: dict[str, Any], why: str) -> None:
-    given: dict[str, Any] = {"catalogue": "items.txt", "catalogue_is_public": True} | wish
+    given: dict[str, Any] = {"items": "items.txt", "catalogue_is_public": True} | wish
     with pytest.raises(RecveilError, match=why):
         CourtRequest(Input("nothing.csv"), "court", "ledger.jsonl", **given)
     with pytest.raises(RecveilError, match="would refuse by what stands in the data"):

@@ -58,7 +58,7 @@ def test_the_boards_order_and_intervals(real_data: Path, tmp_path: Path) -> None
     people = 1000 / data.n_users
     request = CourtRequest(
         Input(data), str(tmp_path / "court"), str(tmp_path / "ledger.jsonl"), people=people, epsilon=1.0, delta=1e-6,
-        scores=8, metrics=METRIC, catalogue=str(tmp_path / "items.txt"), catalogue_is_public=True, seconds=0.0, seed=1,
+        scores=8, metrics=METRIC, items=str(tmp_path / "items.txt"), catalogue_is_public=True, seconds=0.0, seed=1,
     )  # fmt: skip
     court = run_new(request)
     rest = aside.left_in(tmp_path / "ledger.jsonl", data)[0].over_items(CATALOGUE)

@@ -30,9 +30,9 @@ class MeasureRequest:
     """`data` and a release of them: a bundle, by its place or in memory, a Release, which knows whose record is whose,
     or rows that another tool made.
 
-    `only`: names of measures; one that cannot be made is then an error. `known`, `items` and `ratings` say what the
-    linkage attacker knows; `recipient`, by name or file: so many as they are taken to know, where `known` is not given.
-    `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
+    `only`: names of measures; one that cannot be made is then an error. `known`, `known_items` and `ratings` say
+    what the linkage attacker knows; `recipient`, by name or file: so many as they are taken to know, where `known` is
+    not given. `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
     where it is entered that the data were looked at.
     """
 
@@ -43,7 +43,7 @@ class MeasureRequest:
     only: tuple[str, ...] | None = None
     known: tuple[int, ...] | None = None
     recipient: str | None = None
-    items: str = "random"
+    known_items: str = "random"
     ratings: bool | None = None
     seed: int | None = None
     engine: Engine = LOCAL
@@ -52,8 +52,8 @@ class MeasureRequest:
     strict: bool | None = None  # whether a measure that cannot be made is an error; else where `only` names it
 
     def __post_init__(self) -> None:
-        if self.items not in get_args(Choice):
-            raise unknown("choice of items", self.items, get_args(Choice))
+        if self.known_items not in get_args(Choice):
+            raise unknown("choice of items", self.known_items, get_args(Choice))
 
     @property
     def knowledge(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class MeasureRequest:
 
             levels = known_levels(read_recipient(self.recipient))
         known = None if levels is None else list(levels)
-        return {"known": known, "items": self.items, "ratings": self.ratings}
+        return {"known": known, "items": self.known_items, "ratings": self.ratings}
 
 
 def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Findings:

@@ -40,7 +40,7 @@ class RecommendRequest:
     history: str = "real"
     minsup: float | None = None
     similar: str | None = None
-    catalogue: Any = None
+    items: Any = None
     catalogue_is_public: bool = False
     statistics: str | None = None
     ledger: str | None = None
@@ -57,7 +57,7 @@ class RecommendRequest:
             raise RecveilError(f"--top must be at least 1, not {self.top}")
         if self.minsup is not None and not self.minsup >= 0:
             raise RecveilError(f"--minsup must not be negative, not {self.minsup:g}")
-        if self.statistics and self.catalogue:
+        if self.statistics and self.items:
             raise RecveilError("the statistics have their items already; leave --items out")
 
 
@@ -108,7 +108,7 @@ def run_recommend(request: RecommendRequest, progress: Progress = SILENT) -> Rec
     check_request(request, mechanism)
     if request.ledger:
         ledger.read(request.ledger)  # what cannot be kept is refused before anything is spent
-    public = as_catalogue(request.catalogue or None)
+    public = as_catalogue(request.items or None)
     declared = request.catalogue_is_public or request.data.catalogue_is_public or (public or Catalogue()).is_public
     check_public(mechanism, public is not None, declared, request.seed is not None)
     everyone = not isinstance(request.data.source, Interactions)  # as read; these may name people who are not in them
@@ -141,7 +141,7 @@ def check_request(request: RecommendRequest, mechanism: Mechanism) -> None:
         able = [name for name, m in known_mechanisms().items() if m.learned_from]
         raise unknown("mechanism to recommend with", mechanism.name, able)
     bits = mechanism.learned_from == "bits"
-    if bits and request.catalogue:
+    if bits and request.items:
         raise RecveilError(f"{mechanism.name} perturbs the observed items; --items is for dp-streams and dp-ratings")
     if not bits and (request.history != "real" or request.minsup is not None or request.similar):
         raise RecveilError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from recveil.api.keywords import keywords_of
 from recveil.court import board as boards
 from recveil.court.folder import Answer, Court, open_court
 from recveil.court.founding import CourtRequest, run_new
@@ -63,13 +64,20 @@ class Judge:
         return pl.DataFrame([vars(a) for a in self.court.answers()])
 
 
-def judge(data: Any, out: Any = None, *, ledger: Any = None, **more: Any) -> Judge:
+@keywords_of(CourtRequest)
+def judge(
+    data: Any, out: Any = None, *, ledger: Any = None, columns: Any = None, schema: Any = None, **wishes: Any
+) -> Judge:
     """A court of real people on whom models of others are judged, within a budget.
 
     data: the folder of a court, to open it; or anything that `read` takes, to make one.
     out: the new folder, for the owner alone; `ledger`: the file of what is spent on these people.
-    more: people=0.2, the share set aside; epsilon, delta; scores, how many answers it is for; metrics="ndcg@10";
-        find, like, step; catalogue or bundle or catalogue_is_public=True; seconds, each, seed; columns, schema.
+    columns: as for `read`; so is `schema`.
+    people: the share set aside; `find`: the last share of what each did; `like`: the rating from which on it counts.
+    epsilon: of all answers together, with `delta`; `scores`: how many they are; `metrics`: such as "ndcg@10,recall@20".
+    items: a public file of ids; or those of a `bundle`; or those of the data, with `catalogue_is_public`.
+    step: of the ladder; `seconds`: after which an answer comes; `each`: for one person.
+    seed: makes it an experiment that can be repeated.
 
     >>> import tempfile, pathlib
     >>> place = pathlib.Path(tempfile.mkdtemp())
@@ -80,5 +88,5 @@ def judge(data: Any, out: Any = None, *, ledger: Any = None, **more: Any) -> Jud
     """
     if out is None:
         return Judge(open_court(data))
-    rows = Input(data, more.pop("columns", None), schema=more.pop("schema", None))
-    return Judge(run_new(CourtRequest(rows, str(out), str(ledger or f"{out}.ledger.jsonl"), **more)))
+    rows = Input(data, columns, schema=schema)
+    return Judge(run_new(CourtRequest(rows, str(out), str(ledger or f"{out}.ledger.jsonl"), **wishes)))

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from recveil.api.keywords import keywords_of
 from recveil.errors import RecveilError
 from recveil.governance.context import Context, read_context
 from recveil.governance.decision import Decider
@@ -19,6 +20,7 @@ from recveil.releases.claims import APPROVED, REFUSED
 from recveil.releases.keys import load_key
 
 
+@keywords_of(Context, without=("declared",))
 def decide(
     bundle: str | Path,
     recipient: str = "public",
@@ -28,18 +30,26 @@ def decide(
     key: str | Path | None = None,
     reason: str = "",
     conditions: Sequence[str] = (),
-    **more: Any,
+    until: date | None = None,
+    sheet: str = "",
+    opinion: str = "",
+    context: Any = None,
+    trust: str | Path | None = None,
+    passphrase: str | None = None,
+    **wishes: Any,
 ) -> dict[str, Any]:
     """The decision sheet of a bundle; with approve=True or False, the officer's signature under the sheet she read.
 
     bundle: a folder.
     recipient: public, contractor, team, or a file of your own.
     approve: None writes the sheet alone, to be read; the same call with True or False signs it.
-    by: name and role; key: the file of her private key.
+    by: name and role; `key`: the file of her private key.
     reason: published; needed to approve what the evidence does not speak for.
     conditions: published word for word.
-    more: until, a date; purpose, contract and ledger, for the sheet; context, a file with what else officers expect;
-        sheet, the digest of the one that was read; opinion, for the sheet; trust, a trust file; passphrase, of the key.
+    until: a date; `review`: the day on which to look again.
+    sheet: the digest of the one that was read; `opinion`: for the sheet, as `purpose`, `contract` and `ledger` are.
+    wish: how much of which use must be kept; `limits`: of the recipient, changed for this release, each with a reason.
+    context: a file with what else officers expect; `trust`: a trust file; `passphrase`: of the key.
 
     The result has the sheet and its digest.
 
@@ -49,19 +59,16 @@ def decide(
     ...     recveil.decide(f"{folder}/out", "team")["sheet"]["verdict"]["outcome"]
     'open'
     """
-    until: date | None = more.pop("until", None)
-    seen, passphrase = more.pop("sheet", ""), more.pop("passphrase", None)
-    trust, opinion, words = more.pop("trust", None), more.pop("opinion", ""), more.pop("context", None)
-    said = read_context(words) if words else {}
-    context = Context(read_recipient(recipient), until=until, conditions=tuple(conditions), **said, **more)
+    said = read_context(context) if context else {}
+    terms = Context(read_recipient(recipient), until=until, conditions=tuple(conditions), **said, **wishes)
     if approve is None:
-        return decide_on(str(bundle), context)
+        return decide_on(str(bundle), terms)
     if not all(by) or key is None:
         raise RecveilError("a decision has a name, a role and a key: by=('Jane Roe', 'officer'), key='dpo.key'")
     kind = APPROVED if approve else REFUSED
     known = None if trust is None else read_trust(str(trust))
     signer = load_key(key, lambda: passphrase)
-    return decide_on(str(bundle), context, Decider(*by, kind, signer, reason, seen, opinion, known))
+    return decide_on(str(bundle), terms, Decider(*by, kind, signer, reason, sheet, opinion, known))
 
 
 def withdraw(
@@ -71,20 +78,20 @@ def withdraw(
     key: str | Path,
     reason: str,
     superseded_by: str | Path | None = None,
-    **more: Any,
+    passphrase: str | None = None,
 ) -> dict[str, Any]:
     """Sign that a release no longer stands, or that another bundle takes its place.
 
     bundle: a folder.
-    by: name and role; key: the file of an officer's or the owner's private key.
+    by: name and role; `key`: the file of an officer's or the owner's private key.
     reason: published.
-    superseded_by: the bundle that takes its place; more: passphrase, of the key.
+    superseded_by: the bundle that takes its place; `passphrase`: of the key.
 
     >>> recveil.withdraw("out", by=("Jane Roe", "officer"), key="none.key", reason="A linkage was found")
     Traceback (most recent call last):
     recveil.errors.RecveilError: none.key cannot be read: No such file or directory
     """
-    signer = load_key(key, lambda: more.get("passphrase"))
+    signer = load_key(key, lambda: passphrase)
     return withdraw_claim(str(bundle), *by, reason, signer, None if superseded_by is None else str(superseded_by))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from recveil.api.functions import Columns
 from recveil.api.functions import release as released
+from recveil.api.keywords import keywords_of
 from recveil.api.owners_screen import SCREEN
 from recveil.errors import RecveilError
 from recveil.evaluation.inspect import inspect as look
@@ -38,7 +39,8 @@ class FittedMechanism:
         return f"FittedMechanism({self.mechanism})\n{self.guarantee.sentence}\n.sample() draws people from it"
 
 
-def fit(data: Any, mechanism: str | Mechanism, **more: Any) -> FittedMechanism:
+@keywords_of(released)
+def fit(data: Any, mechanism: str | Mechanism, **wishes: Any) -> FittedMechanism:
     """Spend the budget once: the noisy statistics of data, out of which `.sample()` draws.
 
     data, mechanism: as for `release`, and so are all other arguments.
@@ -47,7 +49,7 @@ def fit(data: Any, mechanism: str | Mechanism, **more: Any) -> FittedMechanism:
     >>> fitted.sample(200, seed=2).data.n_users
     200
     """
-    made = released(data, mechanism, **more)
+    made = released(data, mechanism, **wishes)
     if made.published is None:
         raise RecveilError(f"{made.mechanism.name} masks rows and fits no statistics; recveil.release does it")
     return FittedMechanism(made.mechanism, made.guarantee, made.published)

@@ -7,11 +7,12 @@ returned; a mechanism as a spec or as an object.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike, fspath
 from typing import Any, Literal
 
 from recveil.actions.measure import MeasureRequest, run_measure
+from recveil.api.keywords import keywords_of
 from recveil.api.owners_screen import SCREEN
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
@@ -27,19 +28,21 @@ from recveil.formats.schema import Schema
 from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.spec import completed, parameters_of
+from recveil.mechanisms.spec import completed
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import Bundle
-from recveil.releases.catalogue import Catalogue, as_catalogue, one_of
+from recveil.releases.catalogue import Catalogue, as_catalogue
 from recveil.releases.doubts import doubts
 from recveil.releases.inputs import Input
+from recveil.releases.local import Tick
 from recveil.releases.progress import SILENT, WARNING
 from recveil.releases.published import told
-from recveil.releases.release import Release, Time
+from recveil.releases.release import Enter, Release, Time
 from recveil.releases.release import release as protect
 from recveil.report.table import Report
 
 Columns = Mapping[str, str] | str | None
+RESOURCES = frozenset(f.name for f in fields(AttackerResources))
 
 
 def read(
@@ -91,6 +94,7 @@ def assess(
     return run_assess(AssessRequest(rows, None if known is None else tuple(known), seed))
 
 
+@keywords_of()
 def release(
     data: Any,
     mechanism: str | Mechanism,
@@ -98,26 +102,36 @@ def release(
     seed: int | None = None,
     time: Time = "auto",
     items: Any = None,
+    catalogue_is_public: bool = False,
+    publish_titles: bool = False,
+    people: int | None = None,
     columns: Columns = None,
+    schema: Any = None,
     attributes: Any = None,
-    **more: Any,
+    ledger: Any = None,
+    chosen_on_data: bool = False,
+    tick: Tick | None = None,
+    enter: Enter | None = None,
+    **parameters: Any,
 ) -> Release:
     """Protect data with a mechanism.
 
     data: anything that `read` takes.
     mechanism: a spec such as "dp-streams:epsilon=1,delta=1e-6", a name with its parameters as keywords, or an object
-        such as recveil.Mask(0.9). With people=5000, the declared number of people, delta is one tenth of one over it.
+        such as recveil.Mask(0.9).
     seed: without one, all chance comes from the operating system and is forgotten. With one the release is an
         experiment, marked so, and not for publication.
     time: drop it, reduce it to each person's order, or keep it; auto keeps the order of clicks and sessions.
     items: the public file of items (item, title, any columns), a table of it, or a list of ids; without one, a
-        guarantee says what is taken to be public. A proof asks for your word that it is: `catalogue_is_public=True`.
-        `publish_titles=True`: titles travel in the bundle.
-    columns: as for `read`.
+        guarantee says what is taken to be public. catalogue and features are other names of it.
+    catalogue_is_public: your word that it is, for which a proof asks; `publish_titles`: titles travel in the bundle.
+    people: the declared number of people; without a delta, it is one tenth of one over that.
+    columns: as for `read`; so is `schema`.
     attributes: for blur, what people are: a frame or a file with the column user and others.
-    more: schema, as for `read`; ledger, a file in which what is spent is entered; chosen_on_data=True, to say that
-        figures computed on the data were looked at, as the ledger may say too; tick, told how many rows were done;
-        enter, told what is spent. catalogue and features are names of items.
+    ledger: a file in which what is spent is entered; `enter`, a function that is told instead.
+    chosen_on_data: to say that figures computed on the data were looked at, as the ledger may say too.
+    tick: a function that is told how many rows were done.
+    parameters: of the mechanism, where it is given by its name.
 
     Beside a proof no row is refused: what is not an id or a number is a missing value, its row is left out, and a
     DataWarning says how many were. `.frame()` and `.to_pandas()` are the released rows, `.guarantee` the promise,
@@ -127,45 +141,32 @@ def release(
     >>> made.guarantee.status, made.frame().columns
     ('none', ['user', 'item', 'rating'])
     """
-    people = more.pop("people", None)
-    given_here = {name: more.pop(name) for name in parameters_of(mechanism) & more.keys()}
-    chosen = informed(completed(mechanism, people, **given_here), attributes)
-    asked = Input(data, columns, schema=more.pop("schema", None)).under(chosen)
+    chosen = informed(completed(mechanism, people, **parameters), attributes)
+    asked = Input(data, columns, schema=schema).under(chosen)
     rows = asked.rows(SCREEN)
-    given = as_catalogue(public_items_of(more, items), more.pop("publish_titles", False))
-    if more.pop("catalogue_is_public", False) or asked.catalogue_is_public:
+    given = as_catalogue(items, publish_titles)
+    if catalogue_is_public or asked.catalogue_is_public:
         given = replace(given or Catalogue(), is_public=True)
     for line in doubts(chosen, rows, given or Catalogue()):
         SCREEN.note(WARNING + line)
-    if ledger := more.pop("ledger", None):
-        more["enter"] = ledgers.into(ledger, note=lambda: fingerprint(rows))
-    answer = ledgers.chosen_on_data(ledger, more.pop("chosen_on_data", False))
+    if ledger:
+        enter = ledgers.into(ledger, note=lambda: fingerprint(rows))
+    answer = ledgers.chosen_on_data(ledger, chosen_on_data)
     everyone = not isinstance(data, Interactions)  # as read just now; others may name people who are not in the data
-    made = protect(rows, chosen, seed=seed, time=time, catalogue=given, **{"everyone": everyone, **more})
+    made = protect(
+        rows,
+        chosen,
+        seed=seed,
+        time=time,
+        catalogue=given,
+        tick=tick or SILENT.counter("", 0),
+        enter=enter,
+        everyone=everyone,
+    )
     return replace(told(made, answer), schema_from=asked.schema_from)
 
 
-def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **more: Any) -> Findings:
-    """What an adversary learns from a release: `measure` with the attacks alone.
-
-    data: the rows that were released, anything that `read` takes.
-    released: a bundle's folder, a Release, or a table made elsewhere.
-    only: names of attacks, such as ["linkage"]; all of them otherwise.
-    more: the other arguments of `measure`.
-
-    >>> data = recveil.read("sample:films?users=100,items=80")
-    >>> made = recveil.release(data, "pseudonymise", seed=1)
-    >>> found = recveil.attack(data, made, only=["linkage"], known=[4], seed=1)
-    >>> found.frame().filter(name="linkage")["value"].max() > 0.5
-    True
-    """
-    for name in only or ():
-        if name not in ATTACKS:
-            raise unknown("attack", name, ATTACKS)
-    found: Findings = measure(data, released, only=only or list(ATTACKS), strict=only is not None, **more)
-    return found  # of data, not of a trial
-
-
+@keywords_of(MeasureRequest, AttackerResources, without=("release", "engine", "resources"))
 def measure(
     data: Any,
     released: Any,
@@ -176,7 +177,8 @@ def measure(
     known: Sequence[int] | None = None,
     holdout: Any = None,
     strict: bool | None = None,
-    **resources: Any,
+    schema: Any = None,
+    **wishes: Any,
 ) -> Any:
     """What a release gives away, and what it is worth: attacks and metrics with intervals, controls and chance.
 
@@ -185,11 +187,14 @@ def measure(
     seed: the same seed gives the same numbers; None draws afresh.
     mechanism: what the measurements of a trial are to be called.
     only: names of measures; one of these that cannot be made is an error, unless `strict` is False.
-    known: how many items of a person the linkage attacker knows.
+    known: how many items of a person the linkage attacker knows; `recipient`, in place of it: so many as who receives
+        the release is taken to know; `known_items`: which, random, rare or consecutive; `ratings`: with or without.
     holdout: people of the data who are not in the release, anything that `read` takes.
-    resources: shadows=32 to learn an attack from, and items, the public file over which those are made;
-        attributes, a table of people; also, another bundle of them; schema, as for `read`; ledger, a file in which
-        the look is entered; recipient, in place of known: so many as they are taken to know.
+    schema: as for `read`; `id_map`: which record is whose, a table or a file.
+    shadows: releases of halves to learn an attack from, such as 32; `items`: the public file over which they are made;
+        `command`: what makes them where another tool made the release, in so many `seconds` each.
+    also: another bundle of the same people, with its map, `also_map`; `attributes`: a table of what people are.
+    ledger: a file in which the look is entered.
 
     The result shows itself as a table; `.frame()` is that table, `.skipped` says what could not be measured, and why.
     `measure(trial, measures, seed)` runs functions of one's own on a `trial`, and returns a list.
@@ -205,32 +210,45 @@ def measure(
         released = fspath(released)
     elif not isinstance(released, Interactions | Release | Bundle):
         released = Input(released, duplicates="all").rows()
+    theirs = {name: wishes.pop(name) for name in RESOURCES & wishes.keys()}
     request = MeasureRequest(
-        data=Input(data, schema=resources.pop("schema", None)),
+        data=Input(data, schema=schema),
         release=released,
         holdout=None if holdout is None else Input(holdout),
         only=None if only is None else tuple(only),
         known=None if known is None else tuple(known),
-        recipient=resources.pop("recipient", None),
         seed=seed,
         strict=strict,
-        ledger=resources.pop("ledger", None),
-        resources=AttackerResources(catalogue=public_items_of(resources), **resources),
+        resources=AttackerResources(**theirs),
+        **wishes,
     )
     return run_measure(request)
 
 
+@keywords_of(measure, without=("strict",))
+def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **wishes: Any) -> Findings:
+    """What an adversary learns from a release: `measure` with the attacks alone.
+
+    data: the rows that were released, anything that `read` takes.
+    released: a bundle's folder, a Release, or a table made elsewhere.
+    only: names of attacks, such as ["linkage"]; all of them otherwise. The other arguments are those of `measure`.
+
+    >>> data = recveil.read("sample:films?users=100,items=80")
+    >>> made = recveil.release(data, "pseudonymise", seed=1)
+    >>> found = recveil.attack(data, made, only=["linkage"], known=[4], seed=1)
+    >>> found.frame().filter(name="linkage")["value"].max() > 0.5
+    True
+    """
+    for name in only or ():
+        if name not in ATTACKS:
+            raise unknown("attack", name, ATTACKS)
+    found: Findings = measure(data, released, only=only or list(ATTACKS), strict=only is not None, **wishes)
+    return found  # of data, not of a trial
+
+
+@keywords_of(Design, CompareRequest, without=("candidates", "design", "cache"))
 def compare(
-    data: Any,
-    mechanisms: Sequence[Any],
-    *,
-    seed: int = 0,
-    holdout: float = 0.2,
-    splits: int = 1,
-    quick: bool = False,
-    only: Sequence[str] | None = None,
-    columns: Columns = None,
-    **more: Any,
+    data: Any, mechanisms: Sequence[Any], *, columns: Columns = None, schema: Any = None, **wishes: Any
 ) -> Report:
     """Several releases of the same people, attacked and used alike.
 
@@ -240,10 +258,11 @@ def compare(
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
     quick: the quick referees alone, for a first look; `only`: names of measures, such as ["linkage", "lift"].
-    columns: as for `read`; `more`: schema, as for `read`; items, as for `release`; shadows, releases that an attack
-        is learned from; attributes, a table of what people are, for attackers to infer and blur to hide; ledger, a
-        file in which it is entered that the data were looked at. No proof covers what is chosen by these figures:
-        `choose` chooses within a budget.
+    columns: as for `read`; so is `schema`; `items`, as for `release`.
+    shadows: releases of halves that an attack is learned from; else 16, or 8 for a first look.
+    attributes: a table of what people are, for attackers to infer and blur to hide.
+    ledger: a file in which it is entered that the data were looked at. No proof covers what is chosen by these
+        figures: `choose` chooses within a budget.
 
     `.frame()` has all numbers, `.frontier()` a row for each mechanism, `.save("report.html")` writes the page.
 
@@ -252,18 +271,12 @@ def compare(
     >>> report.frontier()["mechanism"].to_list()
     ['pseudonymise', 'random-ratings']
     """
-    lists, people = as_catalogue(public_items_of(more)), more.pop("attributes", None)
-    ledger = more.pop("ledger", None)
-    rows = Input(data, columns, schema=more.pop("schema", None))
-    design = Design(seed, holdout, splits, quick, None if only is None else tuple(only), **more)
+    design = {f.name: wishes.pop(f.name) for f in fields(Design) if f.name in wishes}
+    if design.get("only") is not None:
+        design["only"] = tuple(design["only"])
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    return run_compare(CompareRequest(rows, given, design, Cache(None), lists, people, ledger))
-
-
-def public_items_of(more: dict[str, Any], items: Any = None) -> Any:
-    """The public items among keywords, by whichever of their names; they are taken out."""
-    items = more.pop("items", None) if items is None else items
-    return one_of(items=items, catalogue=more.pop("catalogue", None), features=more.pop("features", None))
+    rows = Input(data, columns, schema=schema)
+    return run_compare(CompareRequest(rows, given, Design(**design), Cache(None), **wishes))
 
 
 def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | None) -> list[Measurement]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recveil.actions.recommend import Recommended, RecommendRequest, run_recommend
-from recveil.api.functions import public_items_of
+from recveil.api.keywords import keywords_of
 from recveil.api.owners_screen import SCREEN
 from recveil.errors import RecveilError
 from recveil.evaluation.audit import Audited
@@ -20,16 +20,8 @@ from recveil.mechanisms.spec import as_mechanism
 from recveil.releases.inputs import Input
 
 
-def audit(
-    mechanism: str | Mechanism,
-    data: Any = None,
-    *,
-    runs: int = 1000,
-    one_run: bool = False,
-    confidence: float = 0.95,
-    seed: int | None = None,
-    **more: Any,
-) -> Audited | AuditedOnce:
+@keywords_of(AuditRequest)
+def audit(mechanism: str | Mechanism, data: Any = None, *, schema: Any = None, **wishes: Any) -> Audited | AuditedOnce:
     """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
 
     mechanism: a spec or an object.
@@ -37,28 +29,28 @@ def audit(
     runs: releases of each of the two neighbouring data sets.
     one_run: one release with many canaries instead; `canaries` says how many.
     confidence: of the bound; `seed` makes the audit repeatable.
-    more: canaries; schema, as for `read`; items, as for `release`, to which the canaries' ids are added.
+    schema: as for `read`.
+    items: as for `release`; the canaries' ids are added to it.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
     'no claim'
     """
-    schema = more.pop("schema", None)
     rows = None if data is None else Input(data, schema=schema)
-    wishes: dict[str, Any] = {"runs": runs, "one_run": one_run, "confidence": confidence, "seed": seed, **more}
-    request = AuditRequest(as_mechanism(mechanism), rows, catalogue=public_items_of(wishes), **wishes)
-    return run_audit(request, SCREEN)
+    return run_audit(AuditRequest(as_mechanism(mechanism), rows, **wishes), SCREEN)
 
 
-def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None = None, **more: Any) -> Tuned:
+@keywords_of(TuneRequest, without=("spec",))
+def tune(data: Any, mechanism: str, *, schema: Any = None, **wishes: Any) -> Tuned:
     """The parameters of a mechanism that keep a bound. Measured on the true data, the answer is for the owner alone.
 
     data: anything that `read` takes.
     mechanism: the spec of one that can be tuned, such as mask or shuffle-nnn.
     keep: a bound, such as "lift>=0.7", "skill>=0.8", "agreement>=0.8" or "linkage@8<=0.1"; mask by itself takes none.
     seed: makes the search repeatable.
-    more: people and twin_items, the size of a generated twin to measure on; on_data=True, to measure on the data
-        although the mechanism makes a promise; items, as for `release`; schema, as for `read`;
-        ledger, a file in which a look at the data is entered.
+    people: with `twin_items` the size of a generated twin to measure on; `count`: count the people for it with noise of
+        this epsilon; `on_data`: measure on the data although the mechanism makes a promise.
+    items: as for `release`; `schema`: as for `read`.
+    ledger: a file in which what that spends, or a look at the data, is entered.
 
     `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
 
@@ -67,13 +59,12 @@ def tune(data: Any, mechanism: str, *, keep: str | None = None, seed: int | None
     """
     if not isinstance(mechanism, str):
         raise RecveilError("tune takes the name of a mechanism, such as 'mask', whose parameters it finds")
-    if isinstance(more.get("items"), int):  # what items meant before there were files of them
-        more["twin_items"] = more.pop("items")
-    size, public = more.pop("twin_items", None), public_items_of(more)
-    rows = Input(data, schema=more.pop("schema", None))
-    return run_tune(TuneRequest(rows, mechanism, keep, seed=seed, items=size, catalogue=public, **more), SCREEN)
+    if isinstance(wishes.get("items"), int):  # what items meant before there were files of them
+        wishes["twin_items"] = wishes.pop("items")
+    return run_tune(TuneRequest(Input(data, schema=schema), mechanism, **wishes), SCREEN)
 
 
+@keywords_of(ChooseRequest, without=("candidates",))
 def choose(
     data: Any,
     mechanisms: Sequence[str | Mechanism],
@@ -81,8 +72,7 @@ def choose(
     epsilon: float,
     ledger: str,
     stand_in: Any = None,
-    seed: int | None = None,
-    **more: Any,
+    **wishes: Any,
 ) -> NoisyChoice:
     """Which mechanism to release with, by use on the data, within a budget of its own: a noisy choice.
 
@@ -92,7 +82,8 @@ def choose(
     stand_in: public rows over the same items, to which the mechanisms are fitted. Without them they are fitted to the
         data, but for people set aside, who judge; then each needs a proof, and is entered too.
     seed: makes it an experiment that can be repeated.
-    more: share, of people set aside; items, as for `release`.
+    share: of people set aside.
+    items: as for `release`.
 
     `.spec` is what was chosen, `.lines` say how. No score is shown to anybody.
 
@@ -105,22 +96,21 @@ def choose(
     True
     """
     public = None if stand_in is None else Input(stand_in)
-    lists = public_items_of(more)
-    return run_choose(
-        ChooseRequest(Input(data), tuple(mechanisms), epsilon, ledger, public, catalogue=lists, seed=seed, **more)
-    )
+    return run_choose(ChooseRequest(Input(data), tuple(mechanisms), epsilon, ledger, public, **wishes))
 
 
-def recommend(
-    data: Any, mechanism: str | Mechanism, *, top: int = 30, score: str = "max", seed: int | None = None, **more: Any
-) -> Recommended:
+@keywords_of(RecommendRequest, without=("engine", "out"))
+def recommend(data: Any, mechanism: str | Mechanism, *, schema: Any = None, **wishes: Any) -> Recommended:
     """Lists for every user, learned from what a mechanism lets out.
 
     data: anything that `read` takes.
     mechanism: mask or dp-streams, as a spec or an object.
     top: items in a list; `score`: max, the closest item counts, or sum, all of them.
     seed: makes it an experiment that can be repeated.
-    more: history, minsup, similar, items, schema, statistics, ledger; see docs/reference/commands.md.
+    items: as for `release`, and so is `catalogue_is_public`; `schema`: as for `read`.
+    statistics: tables kept by a release, from which to learn at no further cost.
+    ledger: where what is spent is entered; `outside_budget`: let in what promises nothing that its budget counts.
+    history: as for the command (docs/reference/commands.md), like `minsup` and `similar`.
 
     `.lists` has them by user, `.frame()` as a table.
 
@@ -128,6 +118,4 @@ def recommend(
     >>> made.frame().columns
     ['user', 'place', 'item']
     """
-    public = public_items_of(more)
-    rows = Input(data, schema=more.pop("schema", None))
-    return run_recommend(RecommendRequest(rows, mechanism, top, score, seed=seed, catalogue=public, **more), SCREEN)
+    return run_recommend(RecommendRequest(Input(data, schema=schema), mechanism, **wishes), SCREEN)

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from recveil.api.keywords import keywords_of
 from recveil.releases.inputs import as_input
 from recveil.releases.keys import load_key
 from recveil.series import folder
@@ -52,12 +53,16 @@ class OpenSeries:
         return OpenSeries(next_period(self.path, **changed).path)
 
 
-def open_series(path: Any, mechanism: str | None = None, **settled: Any) -> OpenSeries:
+@keywords_of(SeriesRequest, without=("out",))
+def open_series(path: Any, mechanism: str | None = None, **wishes: Any) -> OpenSeries:
     """A series of releases of a growing log under one budget.
 
-    path: its folder. mechanism: for a new one, a spec without epsilon and delta, such as "dp-streams".
-    settled: of a new one: ledger, epsilon, delta, participations, period="year", window="week", start (a date), items,
-        catalogue_is_public=True, unit, late, time_in, carry, seed.
+    path: its folder; `mechanism`: for a new one, a spec without epsilon and delta, such as "dp-streams".
+    epsilon: with `delta` of a whole `period`, for one `unit`: a user, or a session; entered in `ledger`.
+    participations: in how many windows of a period a person counts at most; `window`: day, week, month.
+    start: the first day; `late`: whether late events drop or count in the open window; `time_in`: s or ms of numbers.
+    items: the public file, with `catalogue_is_public` and `publish_titles` as for `release`; `carry`: over windows.
+    seed: makes it an experiment that can be repeated.
 
     >>> import datetime, pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp())
@@ -67,6 +72,6 @@ def open_series(path: Any, mechanism: str | None = None, **settled: Any) -> Open
     '2027-01-04'
     """
     if mechanism is not None:
-        settled = {name: str(v) if isinstance(v, Path) else v for name, v in settled.items()}
+        settled: dict[str, Any] = {name: str(v) if isinstance(v, Path) else v for name, v in wishes.items()}
         run_new_series(SeriesRequest(str(path), mechanism, **settled))
     return OpenSeries(folder.open_series(path).path)

@@ -122,7 +122,7 @@ def measure(
         only=only_these,
         known=levels,
         recipient=recipient,
-        items=known_items,
+        known_items=known_items,
         ratings=ratings,
         seed=seed,
         engine=Engine(engine, master),

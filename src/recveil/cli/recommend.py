@@ -68,7 +68,7 @@ def recommend(
         engine=Engine(engine, master),
         minsup=minsup,
         similar=similar,
-        catalogue=one_file(items),
+        items=one_file(items),
         catalogue_is_public=catalogue_is_public,
         statistics=statistics,
         ledger=ledger,

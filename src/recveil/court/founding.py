@@ -38,7 +38,7 @@ PER_CELL = 5e-9  # seconds for one person and one item
 @dataclass(frozen=True)
 class CourtRequest:
     """`people`: the share that is set aside. `find`: the last share of what each did; `like`: the rating from which on
-    it counts. `catalogue`: a file of public item ids; or those of a `bundle`; or the items of the data, if they are
+    it counts. `items`: a file of public item ids; or those of a `bundle`; or the items of the data, if they are
     public.
     """
 
@@ -53,7 +53,7 @@ class CourtRequest:
     find: float = 0.2
     like: float | None = None
     step: float | None = None
-    catalogue: str | None = None
+    items: str | None = None
     bundle: str | None = None
     catalogue_is_public: bool = False
     seconds: float | None = None
@@ -71,7 +71,7 @@ class CourtRequest:
             raise RecveilError("--step lies strictly between 0 and 1, such as 0.01")
         if not 0 < self.each <= 60 or (self.seconds is not None and not 0 <= self.seconds <= 86400):
             raise RecveilError("--each is above 0 and at most 60 seconds, --answer-after at most a day")
-        if self.catalogue and self.bundle:
+        if self.items and self.bundle:
             raise RecveilError("the items are those of --catalogue or those of --bundle; give one of them")
         if not (self.bundle or self.catalogue_is_public or self.data.catalogue_is_public):
             raise RecveilError(
@@ -120,7 +120,7 @@ def run_new(request: CourtRequest, progress: Progress = SILENT) -> Court:
 def _public_items(request: CourtRequest) -> pl.Series | None:
     if request.bundle:
         return listed(load(request.bundle).data.items)
-    given = read_catalogue(request.catalogue) if request.catalogue else Catalogue()
+    given = read_catalogue(request.items) if request.items else Catalogue()
     return None if given.items is None else listed(given.items)
 
 

@@ -57,7 +57,7 @@ class ChooseRequest:
     ledger: str
     stand_in: Input | None = None
     share: float = 0.2
-    catalogue: Any = None
+    items: Any = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ def _fit(request: ChooseRequest, one: Mechanism, rows: Interactions) -> Interact
             spent.append(mechanism)
 
     try:
-        return release(rows, one, seed=request.seed, catalogue=as_catalogue(request.catalogue), enter=enter).data
+        return release(rows, one, seed=request.seed, catalogue=as_catalogue(request.items), enter=enter).data
     except RecveilError:
         if not spent:  # of public rows, or by what is declared, or the ledger refuses
             raise

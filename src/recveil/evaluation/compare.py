@@ -46,7 +46,7 @@ Step = Callable[[str], None]  # told what has just been done
 class CompareRequest:
     """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing.
 
-    `catalogue`: public lists of ids over which the mechanisms release, as a Catalogue or as a file.
+    `items`: the public file, or lists of ids, over which the mechanisms release, as a Catalogue or as a file.
     `attributes`: what people are, which attackers infer, blur hides. `ledger`: where this look at the data is entered.
     """
 
@@ -54,14 +54,14 @@ class CompareRequest:
     candidates: tuple[Any, ...]
     design: Design = field(default_factory=Design)
     cache: Cache = field(default_factory=lambda: Cache(None))
-    catalogue: Any = None
+    items: Any = None
     attributes: str | pl.DataFrame | None = None
     ledger: str | None = None
 
 
 def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
     """A Report on what the request names, after a note on how long it will take."""
-    lists, about = as_catalogue(request.catalogue), request.attributes
+    lists, about = as_catalogue(request.items), request.attributes
     people = None if about is None else read_people(about)
     chosen = measures(request.design, people is not None, tells(lists))
     rows = request.data.rows(progress)

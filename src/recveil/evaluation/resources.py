@@ -25,7 +25,7 @@ from recveil.releases.catalogue import shared, tells
 class AttackerResources:
     """shadows: how many releases of halves to learn from; 0: none. command: a tool that makes releases, where no
     mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people.
-    catalogue: the public lists over which the release was made, for its shadows."""
+    items: the public file or lists over which the release was made, for its shadows."""
 
     shadows: int = 0
     command: str | None = None
@@ -33,7 +33,7 @@ class AttackerResources:
     also: str | None = None
     also_map: str | None = None
     attributes: str | pl.DataFrame | None = None
-    catalogue: Any = None
+    items: Any = None
 
 
 NO_RESOURCES = AttackerResources()
@@ -49,7 +49,7 @@ class Origin:
 
 def equip(resources: AttackerResources, subject: Trial, origin: Origin, seed: int) -> Trial:
     """The trial with everything that the resources add to it."""
-    public = shared(resources.catalogue, subject.train)
+    public = shared(resources.items, subject.train)
     if public is not None and not tells(public) and (not resources.shadows or resources.command is not None):
         raise RecveilError("a list of ids is for the shadows of a mechanism: say how many, such as --shadows 32")
     subject = replace(subject, items=public.features if public else None)
@@ -86,7 +86,7 @@ def _maker(resources: AttackerResources, origin: Origin, people: Interactions) -
     mechanism = parse(origin.spec)
     if mechanism.hides_attribute:
         mechanism = informed(mechanism, resources.attributes)
-    return maker(mechanism, people, shared(resources.catalogue, people))
+    return maker(mechanism, people, shared(resources.items, people))
 
 
 def _other(resources: AttackerResources, subject: Trial, origin: Origin) -> SecondRelease:

@@ -37,12 +37,12 @@ ON_DATA = "the choice was made on the true data, and no guarantee covers that; k
 
 @dataclass(frozen=True)
 class TuneRequest:
-    """`people` and `items` declare the size of a generated twin, on which is measured instead of on the data.
+    """`people` and `twin_items` declare the size of a generated twin, on which is measured instead of on the data.
 
     `count`: count the people for that twin with noise of this epsilon. `ledger`: enter there what that spends, and that
     the data were looked at, if they are.
     `keep`: a bound such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1. `on_data`: measure on the data
-    themselves, although the mechanism makes a promise. `catalogue`: public lists over which is released; a twin has as
+    themselves, although the mechanism makes a promise. `items`: the public file over which is released; a twin has as
     many items as the list, and its own are then taken to be public.
     """
 
@@ -50,10 +50,10 @@ class TuneRequest:
     spec: str
     keep: str | None = None
     people: int | None = None
-    items: int | None = None
+    twin_items: int | None = None
     on_data: bool = False
     seed: int | None = None
-    catalogue: Any = None
+    items: Any = None
     count: float | None = None
     ledger: str | None = None
 
@@ -76,7 +76,7 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
     # Tuned to a bound, a mechanism is let out with the value that was found; by itself, with what its tuner says of it.
     proved = may_prove(request.spec) if bound is not None else parse(request.spec).is_proved
     rows, where, twin = _measured_on(request, name, proved, progress)
-    lists = shared(request.catalogue, rows) if twin is None else _lists_of_twin(request, rows, twin)
+    lists = shared(request.items, rows) if twin is None else _lists_of_twin(request, rows, twin)
 
     def show(done: int, of: int) -> None:
         progress.step(f"tune {name}", done, of)
@@ -90,7 +90,7 @@ def run_tune(request: TuneRequest, progress: Progress = SILENT) -> Tuned:
 
 def _lists_of_twin(request: TuneRequest, rows: Interactions, twin: str) -> Catalogue | None:
     """What is public of a twin: its file of items where the owner has one that tells items apart, else its items."""
-    given = as_catalogue(request.catalogue)
+    given = as_catalogue(request.items)
     if given is None:
         return None
     return read_catalogue(f"{SAMPLE}{twin}") if tells(given) else Catalogue(rows.items)
@@ -109,13 +109,13 @@ def _measured_on(
         if request.count:
             people = noisy_count(rows, request.count, request.seed, request.ledger)
             where = f"measured on a generated twin of {people:,} people; counting them spent epsilon {request.count:g}"
-        public = as_catalogue(request.catalogue)
-        many = request.items or (len(public.items) if public is not None and public.items is not None else 0)
+        public = as_catalogue(request.items)
+        many = request.twin_items or (len(public.items) if public is not None and public.items is not None else 0)
         items = f",items={many}" if many else ""
         # of the data it is known which columns they have, as the release will show it, and perhaps the noisy count
         twin = f"{WORLDS[rows.kind]}?users={people}{items}"
         return sample(twin), where, twin
-    if request.items:
+    if request.twin_items:
         raise RecveilError("--twin-items says how large a twin is; say with --people how many are in it")
     if data.is_sample:
         return data.rows(progress), STAND_IN, None

@@ -133,11 +133,11 @@ def solve(project: Project, job: Job, progress: Progress) -> Any:
         job.about,
         bound(choices),
         people=use.people or None if twin else None,
-        items=use.items or None if twin else None,
+        twin_items=use.items or None if twin else None,
         on_data=use.on == "data",
         seed=choices.candidates.seed,
         ledger=ledger_file(project, choices),
-        catalogue=data.source if use.on == "sample" and choices.data.items else project.items(choices),
+        items=data.source if use.on == "sample" and choices.data.items else project.items(choices),
     )
     found = run_tune(request, progress)
     words = next((line for line in reversed(found.lines) if "keeps" in line), found.lines[0])

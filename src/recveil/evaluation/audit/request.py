@@ -15,7 +15,7 @@ from recveil.releases.progress import SILENT, Progress
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """`data`: what to put the canaries into, else a toy. `catalogue`: public lists, or a file of them.
+    """`data`: what to put the canaries into, else a toy. `items`: public lists, or a file of them.
 
     `one_run`: one release with `canaries`, each in or out by a coin, instead of `runs` releases of each of two
     neighbouring data sets.
@@ -26,7 +26,7 @@ class AuditRequest:
     runs: int = 1000
     one_run: bool = False
     canaries: int = 1000
-    catalogue: Any = None
+    items: Any = None
     confidence: float = 0.95
     seed: int | None = None
 
@@ -34,7 +34,7 @@ class AuditRequest:
 def run_audit(request: AuditRequest, progress: Progress = SILENT) -> Audited | AuditedOnce:
     """What was found; its `record()` has the bound, what says so, the noise seen, and the verdict."""
     rows = request.data.under(request.mechanism).all_rows(progress) if request.data else None
-    public = as_catalogue(request.catalogue)
+    public = as_catalogue(request.items)
     mechanism, confidence, seed = request.mechanism, request.confidence, request.seed
     if request.one_run:
         return audit_in_one_run(
