@@ -320,6 +320,9 @@ def test_one_idea_per_file(path: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             length = (node.end_lineno or 0) - node.lineno + 1
+            if name.startswith("api/"):  # what people type: each keyword is a parameter, with its line of help
+                length -= len((ast.get_docstring(node) or "").splitlines())
+                given = []
             small = length <= 60 and len(given) - (given[:1] == ["self"]) <= 8
             assert small or f"{name}:{node.name}" in LONG_FUNCTIONS, (
                 f"{node.name}: {length} lines, {len(given)} parameters"
