@@ -86,11 +86,15 @@ WAYS = {
 }
 
 
-def go(to: Driver, way: Way, folder: Path) -> None:
-    """From nothing to a published bundle."""
+def go(to: Driver, way: Way, folder: Path, desk: RunningDesk) -> None:
+    """From nothing to a published bundle; a tour has a project of its own."""
     way.begin(to, folder)
     to.wait("#found .big", PATIENCE)
-    walk(to, way.wishes, folder / "desk")
+    walk(to, way.wishes, project_of(desk))
+
+
+def project_of(desk: RunningDesk) -> Path:
+    return Path(desk.state()["project"]["folder"])
 
 
 def walk(to: Driver, wishes: Wishes, folder: Path) -> None:
@@ -196,7 +200,7 @@ def session_file(folder: Path, people: int = 900) -> Path:
 def check_published(desk: RunningDesk) -> Path:
     """The published bundle of a desk, verified as its receiver would, with signatures of owner and officer."""
     found = desk.get("/api/published")
-    bundle = desk.folder / found["place"] / "bundle"
+    bundle = project_of(desk) / found["place"] / "bundle"
     verified = verify_bundle(bundle)
     assert not verified.problems
     assert [claim["kind"] for claim in verified.claims.record()] == ["released", "approved"]

@@ -59,7 +59,7 @@ def test_from_a_file_to_a_signed_bundle(browser: Any, tmp_path: Path, name: str)
     way = WAYS[name]
     with RunningDesk(tmp_path / "desk") as desk:
         owner = Chromium(browser, desk, locale=way.language)
-        go(owner, way, tmp_path)
+        go(owner, way, tmp_path, desk)
         assert owner.page.locator("html").get_attribute("lang") == way.language
         bundle = check_published(desk)
         assert "Kunden" not in (bundle / "claims.jsonl").read_text(encoding="utf-8") and not list(bundle.rglob("*.csv"))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.extras
 def test_from_a_file_to_a_signed_bundle(tmp_path: Path, name: str) -> None:
     way = WAYS[name]
     with RunningDesk(tmp_path / "desk") as desk, firefox(desk, tmp_path / "profile", way.language) as owner:
-        go(owner, way, tmp_path)
+        go(owner, way, tmp_path, desk)
         check_published(desk)
         outside = [url for url in owner.asked if not url.startswith((desk.base, "about:", "data:", "chrome:"))]
         assert outside == []

@@ -184,7 +184,7 @@ def test_a_dossier_goes_to_her_machine_and_comes_back(house: Path, tmp_path: Pat
     said = take_answer(open_project(house), bundle.name, case.answer())
     assert "approved" in said[0] and "Jane Roe" in said[0]
     publish(house)
-    card = next((house / "published").rglob("DECISION.md")).read_text()
+    card = next((house / "published").rglob("README.md")).read_text()
     assert "Recipient: A team in the house" in card and "Jane Roe" in card
     withdraw_bundle(open_project(house), open_project(house).read()[0], bundle.name, ("Shop", "owner"), "A fault")
     assert not list((house / "published").iterdir())

@@ -226,7 +226,7 @@ def test_what_is_published_holds_no_figure_of_the_sheet(recveil: Run, released: 
     recveil("decide", "out")
     recveil("decide", "out", "--as", "Jane Roe, DPO", "--key", "dpo/dpo.key", "--refuse")
     after = {p.name: p.read_bytes() for p in released.iterdir()}
-    assert {name for name in after if after[name] != before[name]} == {"claims.jsonl"}
+    assert {name for name in after if after[name] != before[name]} == {"claims.jsonl", "README.md"}
     claim = recveil("verify", "out", json_answer=True, code=3)["claims"][-1]
     said = {"by", "role", "recipient", "to", "evidence", "chosen_on_data", "measured_on_data"}
     assert set(claim["facts"]) == said

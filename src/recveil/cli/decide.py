@@ -53,7 +53,7 @@ def decide(
     """Write the decision sheet of a bundle from what was measured; with --approve or --refuse, sign the decision.
 
     First without: read the sheet, which goes into the owner's folder. Then with the same recipient and purpose: what
-    is signed is the sheet that was read. Only the decision itself is added to the bundle, as a signed claim.
+    is signed is the sheet that was read. Only the decision is added to the bundle: a claim, which its card repeats.
 
     Example: recveil decide out --as "Jane Roe, data protection officer" --key dpo.key --approve --until 2027-11-15
     """

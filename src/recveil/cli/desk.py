@@ -53,17 +53,16 @@ def desk(
     from recveil.desk.pages.app import DeskServer, create_app
     from recveil.desk.pages.desk_state import DeskState
     from recveil.desk.pages.guard import Keys
-    from recveil.desk.project.folder import address_of, keep_address, open_project, sole_desk
-    from recveil.desk.project.worker_pool import WorkerPool, free_memory
+    from recveil.desk.project.folder import address_of, keep_address, open_project
+    from recveil.desk.project.worker_pool import free_memory
 
     opened = open_project(project)
     before, secret = address_of(opened)
-    with sole_desk(opened), _listen_again(port, before) as listening:
+    with _listen_again(port, before) as listening:
         keys = Keys(listening.getsockname()[1], secret)
-        keep_address(opened, keys.port, secret)
-        workers = WorkerPool(opened, int(memory * 1e9) if memory else free_memory())
-        workers.prepare()
-        desk_state = DeskState(opened, workers)
+        most = int(memory * 1e9) if memory else free_memory()
+        desk_state = DeskState(opened, most, lambda one: keep_address(one, keys.port, secret))
+        desk_state.workers.prepare()
         if data:
             _take(opened, data)
             desk_state.start("overview")

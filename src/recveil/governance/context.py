@@ -20,8 +20,9 @@ LIMITS = ("most_epsilon", "most_found", "most_membership", "most_recognised", "m
 
 @dataclass(frozen=True)
 class Declared:
-    """What officers expect of who answers for the data; words, for the sheet alone."""
+    """What officers expect of who answers for the data; words. The first three are published with the decision."""
 
+    title: str = ""
     controller: str = ""
     contact: str = ""
     legal_basis: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from recveil.errors import RecveilError
 from recveil.governance import owner
 from recveil.governance.context import Context
+from recveil.governance.decision_card import put_decision
 from recveil.governance.sheet import chosen_on_data, digest, sheet
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, placed, verified_digests
@@ -84,7 +86,7 @@ def decide(
             owner.put(kept, owner.MEASUREMENTS, (aside / owner.MEASUREMENTS).read())
         facts |= {"chosen_on_data": chosen_on_data(manifest), "measured_on_data": made["measured"]}
         facts |= {"evidence": owner.commit(aside, kept)}
-        claims.add(place / CLAIMS, decider.kind, digests, facts, decider.signer)
+        _sign(place, (manifest, digests), decider.kind, facts, decider.signer)
     _write(aside, spoken)
     return _answer(spoken[LANGUAGES[0]], aside)
 
@@ -109,7 +111,7 @@ def withdraw(
     if not reason.strip():
         raise RecveilError("say why it is withdrawn: --reason TEXT, which is published")
     place = placed(bundle)
-    _, digests = verified_digests(place)
+    manifest, digests = verified_digests(place)
     _check_whole(place, claims.check(claims.text_of(place / CLAIMS), digests))
     facts = {"by": name, "role": role, "reason": reason.strip()}
     kind = WITHDRAWN
@@ -118,8 +120,18 @@ def withdraw(
         if other == digests[MANIFEST]:
             raise RecveilError(f"{successor} is the same bundle; name the one that takes its place")
         kind, facts = SUPERSEDED, facts | {"successor": other}
-    claims.add(place / CLAIMS, kind, digests, facts, signer)
+    _sign(place, (manifest, digests), kind, facts, signer)
     return {"kind": kind, "facts": facts}
+
+
+def _sign(
+    place: Place, of: tuple[dict[str, Any], dict[str, str]], kind: str, facts: Mapping[str, Any], signer: Signer
+) -> None:
+    """Sign it into the claims, which is what counts; the card repeats it."""
+    manifest, digests = of
+    claims.add(place / CLAIMS, kind, digests, facts, signer)
+    with suppress(RecveilError):  # a full disk: verify remarks that the card is older
+        put_decision(place, manifest, claims.check(claims.text_of(place / CLAIMS), digests))
 
 
 def _check_read(aside: Folder, now: str, seen: str) -> None:
@@ -191,4 +203,5 @@ def _facts(decider: Decider, context: Context) -> dict[str, Any]:
     if context.review:
         facts["review"] = context.review.isoformat()
     facts |= {"conditions": list(context.conditions)} if context.conditions else {}
+    facts |= {name: said for name in ("title", "controller", "contact") if (said := getattr(context.declared, name))}
     return facts | ({"reason": decider.reason.strip()} if decider.reason.strip() else {})

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import zipfile
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from recveil.errors import RecveilError
@@ -17,6 +18,7 @@ from recveil.formats.files import written
 from recveil.governance import owner
 from recveil.governance.context import Context, from_record
 from recveil.governance.decision import SHEET
+from recveil.governance.decision_card import put_decision
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, verified_digests
 from recveil.releases.claims import CLAIMS
@@ -77,7 +79,7 @@ def is_dossier(folder: str | Path) -> bool:
 def take_back(bundle: str | Path, file: str | Path, folder: Folder | None = None) -> list[str]:
     """An officer's answer to a dossier: her claims after ours, and the evidence of her decisions; what was added."""
     place = Folder(Path(bundle))
-    _, digests = verified_digests(place)
+    manifest, digests = verified_digests(place)
     aside = folder or owner.owner_folder(place)
     before = claims.text_of(place / CLAIMS)
     part = aside.beside("answer.part")
@@ -96,6 +98,8 @@ def take_back(bundle: str | Path, file: str | Path, folder: Folder | None = None
         _keep_decisions(part.path / ASIDE / owner.DECISIONS, aside)
         with os_errors(place / CLAIMS):
             replace_text(place / CLAIMS, after)
+        with suppress(RecveilError):  # as where she signed: what counts are the claims
+            put_decision(place, manifest, checked)
     finally:
         shutil.rmtree(part.path, ignore_errors=True)
     old = len(before.splitlines())

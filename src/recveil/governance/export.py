@@ -22,7 +22,10 @@ import polars as pl
 from recveil.errors import RecveilError, unknown
 from recveil.formats import read
 from recveil.formats.writing import write_frame
-from recveil.releases.bundle import CARD, MANIFEST, TITLES, data_files, placed, verify
+from recveil.governance.decision_card import check_card
+from recveil.releases.bundle import CARD, MANIFEST, TITLES, data_files, placed, verified_digests
+from recveil.releases.card import DECIDED
+from recveil.releases.claims import CLAIMS, check, text_of
 from recveil.releases.croissant import ABOUT
 from recveil.releases.licences import LICENCES, licence_url
 from recveil.releases.places import Folder, Place, check_vacant, os_errors, whole
@@ -38,7 +41,11 @@ def export(bundle: str | Path | Place, to: str, out: str | Path) -> dict[str, An
     target = Folder(Path(out))
     check_vacant(target)
     source = placed(bundle)
-    manifest = verify(source)
+    manifest, digests = verified_digests(source)
+    if DECIDED in (source / CARD).read():
+        stray, _ = check_card(source, manifest, check(text_of(source / CLAIMS), digests))
+        if stray:
+            raise RecveilError(f"{stray[0]}; nothing is exported")
     if manifest["seeded"]:
         raise RecveilError(
             f"{source} was made with a seed: an experiment is not for publication, so it is not exported"

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from recveil.governance import owner
+from recveil.governance.decision_card import check_card
 from recveil.governance.standing import NOBODY, Decided, standing
 from recveil.guarantee import CHOSEN_ON_DATA
 from recveil.releases import claims
@@ -76,6 +77,8 @@ def verify_bundle(
     problems = list(found.problems)
     if trust is not None:
         problems += claims.required(found, trust)
+    stray, outdated = check_card(place, manifest, found)
+    problems += stray
     aside = folder or owner.owner_folder(place)
     if aside.exists():
         problems += owner.check(aside, digests, trust, found)
@@ -83,7 +86,7 @@ def verify_bundle(
     problems += now.not_approved(recipient) if approved or recipient else now.problems()
     if approved and trust is None:
         problems.append("no key is known, so nobody's approval counts: name those that you trust with --trust FILE")
-    remarks = (*found.remarks, *_remarks(place.names(), found))
+    remarks = (*found.remarks, *outdated, *_remarks(place.names(), found))
     return Verification(manifest, found, tuple(problems), remarks, now)
 
 

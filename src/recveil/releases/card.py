@@ -9,6 +9,8 @@ from recveil.guarantee import CHOSEN_ON_DATA
 from recveil.mechanism import Mechanism
 from recveil.releases.licences import LICENCES
 
+# What stands below it in a card was added after the release; it says no more than the signed claims beside it.
+DECIDED = "<!-- Below: what was decided, by claims.jsonl. manifest.json states the hash of what stands above. -->\n"
 _STATUS = {
     "proved": "Proved",
     "claimed": "Claimed by the paper that published the method, not proved by us",

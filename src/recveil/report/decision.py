@@ -13,7 +13,7 @@ from recveil.web.messages import Tell, teller
 WIDTH, HEIGHT = 240, 150
 DOTS, STEP = 20, 11  # a hundred dots in rows of twenty
 FINGERPRINT = 16  # characters of a digest that are printed
-DECLARED = ("controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model")
+DECLARED = ("title", "controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model")
 
 
 def page(sheet: dict[str, Any], language: str = "en") -> str:

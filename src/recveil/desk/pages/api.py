@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, StreamingResponse
 from pydantic import BaseModel
 
@@ -17,11 +17,19 @@ from recveil.desk.pages.uploads import keep
 from recveil.desk.project import court, frontier, views
 from recveil.desk.project.beside import rows_side_by_side
 from recveil.desk.project.deciding import pack_dossier, take_answer, withdraw_bundle
-from recveil.desk.project.folder import check_version
+from recveil.desk.project.folder import StaleError, check_version
 from recveil.desk.project.plan import settled, standing_bundle, with_submission
 from recveil.desk.project.reading import looked_at, reading
 
-router = APIRouter(prefix="/api")
+
+def same_project(request: Request) -> None:
+    """A page says which project it shows: what it asks for is never done to another that was opened meanwhile."""
+    shown = request.headers.get("recveil-project")
+    if shown not in (None, "", state_of(request).mark):
+        raise StaleError("another project was opened on this desk meanwhile; this page shows it now")
+
+
+router = APIRouter(prefix="/api", dependencies=[Depends(same_project)])
 # A page that another of ours frames: it brings its own style and no script at all.
 PAGE = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"

@@ -17,10 +17,11 @@ from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
 
 from recveil import __version__
-from recveil.desk.pages import api, problems
+from recveil.desk.pages import api, home, problems
 from recveil.desk.pages.desk_state import DeskState, package_folder
 from recveil.desk.pages.guard import DeskGuard, Keys
 from recveil.desk.pages.languages import language_of
+from recveil.desk.project.shelf import projects
 from recveil.desk.project.standing import STEPS
 from recveil.web.messages import FILES, LANGUAGES, speaker
 
@@ -62,6 +63,7 @@ def create_app(desk_state: DeskState, keys: Keys) -> FastAPI:
     app.add_middleware(DeskGuard, keys=keys)
     problems.install(app)
     app.include_router(api.router)
+    app.include_router(home.router)
     mount_static(app)
     _pages(app, desk_state, keys)
     return app
@@ -98,21 +100,33 @@ def _pages(app: FastAPI, desk_state: DeskState, keys: Keys) -> None:
         if not keys.knows(request.headers):
             return shown(request, "locked.html", 403, used=bool(token))
         state = await asyncio.to_thread(desk_state.state)
-        return RedirectResponse(f"/{furthest(state)}", 303)
+        blank = state["choices"] and not state["choices"]["data"]["source"]
+        others = blank and len(await asyncio.to_thread(projects, desk_state.home.folder.parent)) > 1
+        return RedirectResponse("/home" if others else f"/{furthest(state)}", 303)
 
     async def page(request: Request) -> Response:
         slug = request.url.path.strip("/")
         state = await asyncio.to_thread(desk_state.state)
         own = package_folder("templates") / f"{slug}.html"
         name = own.name if own.exists() else "page.html"
-        answer = shown(request, name, page=slug, state=state, commands=state["commands"].get(slug, []))
-        wanted = request.query_params.get("lang")
-        if wanted in LANGUAGES:
-            answer.set_cookie("desk_lang", wanted, httponly=True, samesite="strict", path="/")
-        return answer
+        commands = state["commands"].get(slug, [])
+        return remembered(request, shown(request, name, page=slug, state=state, commands=commands))
+
+    @app.get("/home", include_in_schema=False)
+    async def home_page(request: Request) -> Response:
+        state = await asyncio.to_thread(desk_state.state)
+        return remembered(request, shown(request, "home.html", state=state, shelf=desk_state.home.folder.parent))
 
     for slug in STEPS:
         app.get(f"/{slug}", include_in_schema=False, name=slug)(page)
+
+
+def remembered(request: Request, answer: Response) -> Response:
+    """The language that was asked for, from now on."""
+    wanted = request.query_params.get("lang")
+    if wanted in LANGUAGES:
+        answer.set_cookie("desk_lang", wanted, httponly=True, samesite="strict", path="/")
+    return answer
 
 
 def furthest(state: dict[str, Any]) -> str:

@@ -61,6 +61,7 @@ class To:
     name: str = ""
     purpose: str = ""
     contract: str = ""
+    title: str = ""
     controller: str = ""
     contact: str = ""
     legal_basis: str = ""

@@ -84,10 +84,10 @@ class Project:
             yield
 
     def room(self, name: str) -> Path:
-        """A folder in it that only its owner looks into."""
+        """A folder in it that only its owner looks into; a project that was renamed meanwhile is not made anew."""
         path = self.folder / name
         try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)
         except OSError as why:
             raise RecveilError(f"{path} cannot be made: {why.strerror or why}") from None
         return path

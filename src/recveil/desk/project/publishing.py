@@ -21,7 +21,6 @@ from recveil.desk.project.jobs import Job, JobStore
 from recveil.desk.project.plan import attack_levels, keeps_ids
 from recveil.evaluation.resources import AttackerResources
 from recveil.governance import owner
-from recveil.governance.decision_card import DECISION, decision_card
 from recveil.governance.export import export
 from recveil.mechanisms.spec import parse
 from recveil.releases.bundle import MANIFEST, verified_digests
@@ -124,9 +123,6 @@ def publish_bundle(project: Project, job: Job, progress: Progress) -> Any:
     with whole(Folder(target)) as part:
         copy = part.path / "bundle"
         Folder(source).fetch(_made(copy))
-        (copy / DECISION).write_text(
-            decision_card(copy, choices.recipient.controller, choices.recipient.contact), encoding="utf-8"
-        )
         progress.step("publishing", 1, len(wanted) + 1)
         for number, to in enumerate(wanted):
             out = part.path / ("bundle.zip" if to == "zip" else to)

@@ -35,7 +35,16 @@ def state(project: Project) -> dict[str, Any]:
         "results": _results(desk, known, bundle),
         "commands": commands(desk, choices, bundle),
         "seeded": choices.release.seed >= 0,
+        "changed": _changed(desk, choices, known["overview"]),
     }
+
+
+def _changed(desk: JobStore, choices: Choices, present: list[Job]) -> bool:
+    """Whether what is named as the data was looked at before, and is not what it was."""
+    if not present or desk.state(present[0].id) is not None:
+        return False
+    source = choices.data.source
+    return any(one.kind == "overview" and one.title == source and desk.state(one.id) == DONE for one in desk.jobs())
 
 
 def _jobs(desk: JobStore, choices: Choices, kind: str) -> list[Job]:

@@ -15,9 +15,10 @@ export function says(text, stays = false) {
 }
 
 /** Say it once the page has been loaded anew. */
-export function sayAfterReload(text) {
+export function sayAfterReload(text, at = null) {
   sessionStorage.setItem(SAID, text);
-  location.reload();
+  if (at) location.assign(at);
+  else location.reload();
 }
 
 const SAID = "recveil-desk-said";

@@ -12,10 +12,16 @@ export class Problem extends Error {
   }
 }
 
+/** Which project this page shows: what it asks for is done to that one or to none. */
+const shown = {};
+export const showing = (mark) => {
+  shown["Recveil-Project"] = mark ?? "";
+};
+
 export async function ask(method, path, body) {
-  const asked = { method, credentials: "same-origin" };
+  const asked = { method, credentials: "same-origin", headers: { ...shown } };
   if (body !== undefined) {
-    asked.headers = { "Content-Type": "application/json" };
+    asked.headers["Content-Type"] = "application/json";
     asked.body = JSON.stringify(body);
   }
   const answer = await fetch(path, asked).catch(() => {
@@ -33,6 +39,7 @@ export function upload(file, as, told) {
   return new Promise((done, fail) => {
     const sent = new XMLHttpRequest();
     sent.open("POST", `/api/upload?name=${encodeURIComponent(file.name)}&as=${as}`);
+    for (const [name, value] of Object.entries(shown)) sent.setRequestHeader(name, value);
     sent.upload.addEventListener("progress", (event) => event.lengthComputable && told(event.loaded / event.total));
     sent.addEventListener("error", () => fail(new Problem(0, { title: say("problem.away") })));
     sent.addEventListener("load", () => {

@@ -2,11 +2,11 @@
 
 import { make } from "/shared/dom.js";
 import { says } from "./notices.js";
+import { ask } from "./server.js";
 import { shortSpec } from "./specs.js";
-import { now, onResult, watch } from "./state.js";
+import { act, now, onResult, watch, work } from "./state.js";
 import { known, percent, say } from "./words.js";
 
-const TOUR = "recveil-desk-tour"; // in this tab's storage
 const page = document.body.dataset.page;
 const pages = document.body.dataset.pages.split(" ");
 const here = pages.indexOf(page);
@@ -18,6 +18,7 @@ export function surround() {
   watch(commands);
   watch(onward);
   watch(follow);
+  watch(changed);
   tour();
   onResult("exposure", (found) => {
     headline = found?.headline ?? null;
@@ -152,22 +153,35 @@ function onward({ steps: all, choices: chosen }) {
   );
 }
 
-export const touring = () => sessionStorage.getItem(TOUR) !== null;
-export const startTour = () => sessionStorage.setItem(TOUR, "on");
+/** The file is not the one that was looked at: nothing that was found is about it. */
+function changed({ changed: yes }) {
+  const place = document.getElementById("changed");
+  if (place.hidden === !yes) return;
+  place.hidden = !yes;
+  place.replaceChildren(
+    say("changed"),
+    " ",
+    make("button", { type: "button", class: "small-button", id: "look-again", onclick: () => work("overview") }, say("changed.do")),
+  );
+}
 
-/** A note on every screen, what to look at and what to press. */
+/** A note on every screen of the tour's own project, what to look at and what to press. */
 function tour() {
   const place = document.getElementById("tour");
-  place.hidden = !touring();
+  place.hidden = !now().project.tour;
   if (place.hidden) return;
-  const end = () => {
-    sessionStorage.removeItem(TOUR);
-    place.hidden = true;
-    document.querySelector("h1").focus();
-  };
   place.replaceChildren(
     make("p", { class: "named" }, say("tour.title", { step: here + 1, of: pages.length })),
     make("p", {}, say(page === "start" ? "tour.start_page" : `tour.${page}`)),
-    make("p", { class: "row" }, make("button", { type: "button", class: "quiet", onclick: end }, say("tour.end"))),
+    make(
+      "p",
+      { class: "row" },
+      make(
+        "button",
+        { type: "button", class: "quiet", id: "end-tour", onclick: () => act(() => ask("POST", "/api/tour/end")) },
+        say("tour.end"),
+      ),
+      make("span", { class: "small" }, say("tour.own")),
+    ),
   );
 }

@@ -1,11 +1,12 @@
 /** What the desk knows, kept current by events; choices are changed here and nowhere else. */
 
 import { problem, sayAfterReload, says } from "./notices.js";
-import { ask, Problem } from "./server.js";
+import { ask, Problem, showing } from "./server.js";
 import { say } from "./words.js";
 
 let state = JSON.parse(document.getElementById("state").textContent);
 const watchers = [];
+showing(state.project.mark);
 
 export const now = () => state;
 export const choices = () => state.choices;
@@ -17,6 +18,10 @@ export function watch(f) {
 }
 
 function take(next) {
+  if (next.project.mark !== state.project.mark) {
+    sayAfterReload(say("problem.other_project", { name: next.project.name }), "/");
+    return;
+  }
   const mended = state.problem && !next.problem;
   state = next;
   trouble();

@@ -6,6 +6,8 @@ import { ask } from "../server.js";
 import { change, choices } from "../state.js";
 import { known, often, say } from "../words.js";
 
+const LICENCES = ["CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "ODbL-1.0"];
+
 export async function show(root) {
   const all = await ask("GET", "/api/recipients");
   const { name } = choices().recipient;
@@ -28,10 +30,11 @@ export async function show(root) {
         "details",
         {},
         make("summary", {}, say("recipient.more")),
-        ...["controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model"].map(text),
+        ...["legal_basis", "necessity", "retention", "controls", "trust_model"].map((key) => text(key)),
         reviewDay(),
       ),
     ),
+    part(say("recipient.published"), text("title", "named"), text("controller"), text("contact"), licence()),
     changedLimits(all),
   );
 }
@@ -87,12 +90,21 @@ function limits(one) {
   return make("span", { class: "limits" }, ...lines.map((line) => make("span", {}, line)));
 }
 
-function text(key) {
+/** It is part of what is released, so it stands before the bundle is made. */
+function licence() {
+  const input = make("input", { type: "text", maxlength: 200, list: "licences", onchange: () => change({ release: { licence: input.value.trim() } }) });
+  input.value = choices().release.licence;
+  const made = field("release.licence", say("recipient.licence"), input, say("recipient.licence.hint"));
+  made.append(make("datalist", { id: "licences" }, ...LICENCES.map((value) => make("option", { value }))));
+  return made;
+}
+
+function text(key, name = key) {
   const input = make("textarea", {
     rows: 2,
     maxlength: 2000,
     onchange: () => change({ recipient: { [key]: input.value.trim() } }),
   });
   input.value = choices().recipient[key];
-  return field(`recipient.${key}`, say(`recipient.${key}`), input, say(`recipient.${key}.hint`));
+  return field(`recipient.${key}`, say(`recipient.${name}`), input, say(`recipient.${name}.hint`));
 }

@@ -4,7 +4,6 @@ import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
 import { action, field, jobList, part, refill } from "../pieces.js";
 import { ask, upload } from "../server.js";
-import { startTour } from "../shell.js";
 import { firstRows } from "../reading.js";
 import { act, change, choices, jobs, onResult, watch } from "../state.js";
 import { count, engine, percent, say } from "../words.js";
@@ -14,6 +13,37 @@ const NONE = "";
 const SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.5]; // of people, set aside to judge
 
 const begin = (source, columns = {}, how = null) => act(() => ask("POST", "/api/start", { source, columns, how }));
+
+/** Other data in a project that has come further: what that means is said first. True where it is meant. */
+function meant(name) {
+  const { data, recipient, candidates } = choices();
+  const further = recipient.name || candidates.chosen || candidates.specs.length;
+  if (!data.source || !further || data.source === name) return Promise.resolve(true);
+  const before = data.source.split("/").at(-1);
+  return new Promise((done) => {
+    const sure = make("dialog", { class: "sure", "aria-labelledby": "sure-title" });
+    const close = (yes) => () => {
+      done(yes);
+      sure.remove();
+    };
+    sure.append(
+      make("h2", { id: "sure-title" }, say("start.sure")),
+      make("p", {}, say("start.sure.text", { before })),
+      make(
+        "p",
+        { class: "row" },
+        make("button", { type: "button", onclick: close(false), autofocus: true }, say("decide.not_yet")),
+        make("a", { class: "button", href: "/home" }, say("start.sure.home")),
+        make("button", { type: "button", class: "main", id: "sure", onclick: close(true) }, say("start.sure.do")),
+      ),
+    );
+    sure.addEventListener("cancel", close(false));
+    document.body.append(sure);
+    sure.showModal();
+  });
+}
+
+const other = async (source) => (await meant(source)) && begin(source);
 
 export function show(root) {
   const found = make("div", { id: "found" });
@@ -30,20 +60,18 @@ function samples() {
       {},
       make(
         "button",
-        { type: "button", class: "sample", onclick: () => begin(`sample:${name}`) },
+        { type: "button", class: "sample", onclick: () => other(`sample:${name}`) },
         make("b", {}, say(`sample.${name}`)),
         make("span", {}, say(`sample.${name}.about`)),
       ),
     );
-  const guided = async () => {
-    startTour();
-    if (await begin("sample:films")) location.reload();
-  };
+  const guided = () => act(() => ask("POST", "/api/tour"));
   return part(
     say("start.sample"),
     make("p", { class: "lead" }, say("start.sample.lead")),
     make("ul", { class: "samples" }, ...SAMPLES.map(entry)),
     make("p", { class: "row" }, action(say("tour.start"), guided, { id: "take-tour" })),
+    make("p", { class: "small" }, say("tour.start.hint")),
   );
 }
 
@@ -52,6 +80,10 @@ function own() {
   const bar = make("progress", { max: 1, value: 0, hidden: true, "aria-label": say("start.sending") });
   const input = make("input", { type: "file", onchange: () => input.files.length && send(input.files[0]) });
   async function send(file) {
+    if (!(await meant(null))) {
+      input.value = "";
+      return;
+    }
     bar.hidden = false;
     told.textContent = say("start.sending");
     const went = await act(async () => {
@@ -85,7 +117,7 @@ function own() {
   });
   const use = (event) => {
     event.preventDefault();
-    if (path.value.trim()) begin(path.value.trim());
+    if (path.value.trim()) other(path.value.trim());
   };
   const form = make(
     "form",
