@@ -33,6 +33,7 @@ from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse, text
 from recveil.randomness import Source
+from recveil.releases.disk import ROW_BYTES
 
 # Strong enough for the little world that every mechanism publishes something; with all that a proof may protect.
 SPECS = {
@@ -85,7 +86,7 @@ class House:
         publish, draw, kept, drawn = made.publish, made.draw, {}, []
 
         def held(self: Any, counts: Any, published: Any, public: Any, source: Any) -> Any:
-            number = len(published), public.kind
+            number = len(published), public.kind, public.features is None
             if number not in kept:
                 kept[number] = publish(self, counts, published, public, source)
             return kept[number]
@@ -184,16 +185,20 @@ SENT: dict[str, Callable[[pytest.MonkeyPatch, Any], None]] = {"mask": send_mask}
 # --- doors -----------------------------------------------------------------------------------------------------
 
 
+MATRICES = ("matrix", "npz")  # which have no times
+
+
 def columns_for(made: Mechanism, form: str) -> list[str]:
-    return (
-        ["user", "item"]
-        if form == "itemsets"
-        else ["user", "item", "time", *(c for c in ("rating", "tag") if c in made.needs)]
-    )
+    if form == "itemsets":
+        return ["user", "item"]
+    needed = [c for c in ("rating", "tag") if c in made.needs]
+    return ["user", "item", *needed] if form in MATRICES else ["user", "item", "time", *needed]
 
 
 def declared(made: Mechanism, form: str) -> str:
     """The columns of a file that has no header: in a release with a proof nobody's row says them."""
+    if form == "npz" and "rating" in made.needs:
+        return "user=user,item=item,rating=value"
     return ",".join(f"{c}={c}" for c in columns_for(made, form)) if form == "jsonl" else ""
 
 
@@ -222,9 +227,11 @@ def put(rows: list[Row], made: Mechanism, form: str) -> str:
     return name
 
 
-def release_by_command(house: House, made: Mechanism, rows: list[Row], form: str, *more: object) -> Outcome:
+def release_by_command(
+    house: House, made: Mechanism, rows: list[Row], form: str, *more: object, items: Path | None = None
+) -> Outcome:
     house.place()
-    public = ["--items", house.lists, "--catalogue-is-public"]
+    public = ["--items", items or house.lists, "--catalogue-is-public"]
     data = put(rows, made, form)
     return house.command("release", data, "--with", text(made), "-o", "out", *public, *options_of(made, form), *more)
 
@@ -394,6 +401,10 @@ def fits_recommend(made: Mechanism) -> bool:
     return bool(made.learned_from)
 
 
+def fits_disk(made: Mechanism) -> bool:
+    return not (made.local_only or made.cluster_steps or "tag" in made.needs)
+
+
 @dataclass(frozen=True)
 class Door:
     """A way to a release, and the forms in which data come to it; `spec`: a mechanism as this door takes it."""
@@ -407,6 +418,22 @@ class Door:
 
 def held_out(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
     return release_by_command(house, made, rows, form, "--holdout", 0.3, "--holdout-file", "held.parquet")
+
+
+def out_of_core(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
+    """By way of a disk, in parts: one row more than the base has would take one part more."""
+    known = FILES[form](base_of(made), columns_for(made, form))
+    many = len(base_of(made)) if "parquet" in form else len(known) // 12
+    memory = ["--memory", f"{many * ROW_BYTES / 2 / 1000}KB", "--scratch", "scratch"]
+    return release_by_command(house, made, rows, form, *memory, items=house.items)
+
+
+def with_facts(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
+    """With a public file that tells of the items."""
+    about = house.folder / "about.csv"
+    facts = (f"{item},{'abc'[int(item) % 3]}|{'de'[int(item) % 2]}\n" for item in ITEMS)
+    about.write_text("item,genres\n" + "".join(facts))
+    return release_by_command(house, made, rows, form, items=about)
 
 
 def release_on_spark(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
@@ -441,6 +468,8 @@ def is_of_people(made: Mechanism) -> bool:
 DOORS: dict[str, Door] = {
     "command line": Door(release_by_command, tuple(FILES)),
     "people held out": Door(held_out, ("csv",)),
+    "out of core": Door(out_of_core, ("csv", "jsonl", "parts", "parquet", "text.parquet"), fits_disk),
+    "facts of items": Door(with_facts, ("csv",), lambda made: made.reads_features),
     "Python": Door(release_in_python, ("csv", "jsonl", "parquet", *FRAMES)),
     "recommend": Door(recommended, ("csv", "jsonl", "parquet"), fits_recommend),
     "tune": Door(tuned, ("csv", "jsonl"), lambda made: bool(made.strength)),
@@ -458,7 +487,7 @@ DOORS: dict[str, Door] = {
 
 def holds(made: Mechanism, form: str) -> bool:
     """Whether a form can hold what a mechanism needs."""
-    return not made.needs if form == "itemsets" else "tag" not in made.needs if form == "matrix" else True
+    return not made.needs if form == "itemsets" else "tag" not in made.needs if form in MATRICES else True
 
 
 @dataclass(frozen=True)

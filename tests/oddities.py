@@ -9,7 +9,10 @@ import csv
 import gzip
 import json
 import math
+import sqlite3
+import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from io import BytesIO, StringIO
 from typing import Any
@@ -20,6 +23,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from neighbours import ITEMS, world
+from pyarrow import feather
 from scipy import sparse
 
 from recveil.mechanism import Mechanism
@@ -180,6 +184,14 @@ def texts(rows: list[Row], columns: list[str]) -> pa.Table:
     return pa.table({c: pa.array([_text(row.get(c)) or None for row in rows], pa.string()) for c in columns})
 
 
+def raw_texts(rows: list[Row], columns: list[str]) -> pa.Table:
+    """The same in bytes, half a letter as it is: what some tools write into columns of text."""
+    written = lambda v: v.encode("utf-8", "surrogatepass") if isinstance(v, str) else _text(v).encode()  # noqa: E731
+    return pa.table({
+        c: pa.array([written(row.get(c)) or None for row in rows], pa.binary()).view(pa.string()) for c in columns
+    })  # fmt: skip
+
+
 def _parquet(table: Callable[[list[Row], list[str]], pa.Table]) -> Callable[[list[Row], list[str]], bytes]:
     def made(rows: list[Row], columns: list[str]) -> bytes:
         file = BytesIO()
@@ -209,6 +221,41 @@ def _array(rows: list[Row], columns: list[str]) -> bytes:
     )
 
 
+def _zip(rows: list[Row], columns: list[str]) -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("log.csv", _delimited(",")(rows, columns))
+    return file.getvalue()
+
+
+def _feather(rows: list[Row], columns: list[str]) -> bytes:
+    file = BytesIO()
+    feather.write_feather(numbers(rows, columns), file)
+    return file.getvalue()
+
+
+def _sqlite(rows: list[Row], columns: list[str]) -> bytes:
+    """Cells of any kind, whatever the table declares."""
+    with closing(sqlite3.connect(":memory:")) as base:
+        kinds = ", ".join(f"{c} {'TEXT' if TYPES[c] is str else 'NUM'}" for c in columns)
+        base.execute(f"CREATE TABLE log ({kinds})")
+        marks = ", ".join("?" * len(columns))
+        base.executemany(f"INSERT INTO log VALUES ({marks})", [_cells(row, columns) for row in rows])
+        base.commit()
+        return bytes(base.serialize())
+
+
+def _cells(row: Row, columns: list[str]) -> list[Any]:
+    fits = lambda v: v is None or (isinstance(v, int | float) and abs(v) < 2**63)  # noqa: E731
+    return [v if fits(v := row.get(c)) else _text(v) for c in columns]
+
+
+def _npz(rows: list[Row], columns: list[str]) -> bytes:
+    file = BytesIO()
+    sparse.save_npz(file, _matrix(rows, columns))
+    return file.getvalue()
+
+
 FILES: dict[str, Callable[[list[Row], list[str]], bytes]] = {
     "csv": _delimited(","),
     "tsv": _delimited("\t"),
@@ -220,8 +267,12 @@ FILES: dict[str, Callable[[list[Row], list[str]], bytes]] = {
     "headless.csv": lambda rows, columns: _delimited(",")(rows, columns).partition(b"\n")[2],
     "parts": _delimited(","),
     "parquet": _parquet(numbers),
-    "text.parquet": _parquet(texts),
+    "text.parquet": _parquet(raw_texts),
     "itemsets": _itemsets,
+    "zip": _zip,
+    "feather": _feather,
+    "sqlite": _sqlite,
+    "npz": _npz,
 }
 
 
@@ -249,7 +300,9 @@ FRAMES: dict[str, Callable[[list[Row], list[str]], Any]] = {
     "polars": lambda rows, columns: pl.DataFrame(numbers(rows, columns)),
     "polars of texts": lambda rows, columns: pl.DataFrame(texts(rows, columns)),
     "arrow": numbers,
+    "arrow of texts": raw_texts,
     "pandas": _pandas,
+    "pandas of texts": lambda rows, columns: raw_texts(rows, columns).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas of objects": lambda rows, columns: _pandas(rows, columns).astype(object),
     "matrix": _matrix,
 }

@@ -113,6 +113,23 @@ def test_too_few_people_get_what_most_like(tmp_path: Path) -> None:
             assert sent["budget"] == {"epsilon": 4.0, "delta": 1e-6, "refreshes": 4, "people": 500}
 
 
+def test_where_nobody_likes_anything_noise_answers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of its own, without noise, would tell nobody from one person."""
+    counted: list[int] = []
+    honest = item_model.publish
+
+    def publish(data: Any, *rest: Any) -> Any:
+        counted.append(len(data))
+        return honest(data, *rest)
+
+    monkeypatch.setattr(item_model, "publish", publish)
+    engine = open_store(str(tmp_path / "a.sqlite"))
+    apply(engine, [Stock(tuple((f"item-{k}", f"Title {k}") for k in range(2 * LEAST)))])
+    assert make_due(engine, ModelBudget())
+    assert counted == [0] and rows(engine)[0]["document"] is not None
+    engine.dispose()
+
+
 def test_lists_follow_taste(tmp_path: Path) -> None:
     engine = open_store(str(tmp_path / "advisor.sqlite"))
     load(engine, two_tastes(people=3000), {})

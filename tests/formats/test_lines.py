@@ -8,15 +8,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import feather
 
 from recveil.errors import RecveilError
 from recveil.evaluation.inspect import warnings_of
 from recveil.formats import from_frame, read
+from recveil.formats.letters import sound
 from recveil.formats.lines import stand_alone
 from recveil.formats.sources import DataFile
 
@@ -171,3 +176,37 @@ def test_no_value_of_a_pandas_table_refuses_others(odd: Any) -> None:
         found = from_frame(pd.DataFrame([hers, *rows], columns=names), broken="drop").frame()
         others = found.filter(pl.col("user").cast(pl.String).is_in(["0", "1", "2", "3", "4"]))
         assert others.cast(int).equals(want.cast(int))
+
+
+BYTES = pa.array([b"1", b"2", b"\xff\xfe", b"3"] * 4, pa.binary())
+TEXTS = BYTES.view(pa.string())
+NO_LETTERS = {
+    "text": TEXTS,
+    "large text": BYTES.cast(pa.large_binary()).view(pa.large_string()),
+    "text view": pa.array(BYTES.to_pylist(), pa.binary_view()).view(pa.string_view()),
+    "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3] * 4, pa.int32()), TEXTS[:4]),
+    "lists": pa.ListArray.from_arrays(pa.array(range(17), pa.int32()), TEXTS),
+}
+
+
+@pytest.mark.parametrize("kind", NO_LETTERS)
+@pytest.mark.parametrize("form", ["parquet", "feather", "arrow", "pandas"])
+def test_bytes_of_one_row_that_are_no_letters_refuse_nothing(kind: str, form: str, tmp_path: Path) -> None:
+    if (kind, form) == ("lists", "pandas"):
+        pytest.skip("pandas makes Python's lists of them, which hold letters alone")
+    table = pa.table({"user": pa.array([str(n // 4) for n in range(16)]), "item": NO_LETTERS[kind]})
+    path, how = str(tmp_path / f"log.{form}"), {"parquet": pq.write_table, "feather": feather.write_feather}
+    if form in how:
+        how[form](table, path)
+        found = read(path, broken="drop")
+    else:
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype) if form == "pandas" else table
+        found = from_frame(frame, broken="drop")
+    assert len(found) == 16 and found.items.to_list() == ["1", "2", "3", "\ufffd\ufffd"]
+
+
+def test_a_damaged_table_is_not_taken_for_bytes() -> None:
+    offsets = pa.py_buffer(np.array([0, 5, 2], dtype=np.int32).tobytes())
+    damaged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xff")])
+    with pytest.raises(pa.ArrowInvalid):
+        sound(pa.table({"item": damaged}))

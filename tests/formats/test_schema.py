@@ -308,6 +308,14 @@ def test_no_single_person_changes_what_is_proposed(tmp_path: Path) -> None:
         assert proposal(path, {"user": "uid", "item": "film", "time": "at"}) == want
 
 
+def test_lines_of_one_person_do_not_change_the_encoding_of_all(tmp_path: Path) -> None:
+    sound = "".join(f"{user},café {user % 4}\n" for user in range(40)).encode()
+    hers = "".join(f"40,thé {n}\n" for n in range(6)).encode("cp1252")
+    for name, rows, found in (("a", sound, ""), ("b", hers + sound, ""), ("c", hers, "cp1252")):
+        (tmp_path / f"{name}.csv").write_bytes(b"user,item\n" + rows + b"41,tea\n")
+        assert proposal(tmp_path / f"{name}.csv").encoding == found
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -15,13 +15,14 @@ from scipy import sparse
 
 from recveil.data import Interactions, from_ids
 from recveil.items import PublicItems
+from recveil.kernels import directions as directions_kernel
 from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
 from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
-from recveil.randomness import seeded
+from recveil.randomness import Source, seeded
 from recveil.releases.release import publish
 
 N, KINDS = 120, 6
@@ -138,16 +139,73 @@ def test_nobody_moves_a_table_farther_than_the_noise_is_for(
     ) | ({"sessions"} if sessions else set())
 
 
-@pytest.mark.parametrize("check", [promises.noise_in_every_cell, promises.contributions_are_bounded])
-@pytest.mark.parametrize("used", [False, True])
-def test_promises_hold_with_a_file_of_items(check: Any, used: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "uses_space", lambda *_: used)
-    monkeypatch.setattr(promises, "REPEATS", 60)
+@pytest.fixture
+def with_items(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The checks of promises, with a public file of items whose space is used."""
     bare = promises.public_of
     table = sparse.csr_array(np.eye(3, dtype=np.float32)[np.arange(promises.ITEMS) % 3])
     given = PublicItems(pl.Series(range(promises.ITEMS)), ("a", "b", "c"), table)
     monkeypatch.setattr(promises, "public_of", lambda data: replace(bare(data), features=given))
+    monkeypatch.setattr(promises, "REPEATS", 60)
+    monkeypatch.setattr(known, "uses_space", lambda *_: True)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("check", [promises.noise_in_every_cell, promises.contributions_are_bounded])
+@pytest.mark.parametrize("used", [False, True])
+def test_promises_hold_with_a_file_of_items(check: Any, used: bool, with_items: pytest.MonkeyPatch) -> None:
+    with_items.setattr(known, "uses_space", lambda *_: used)
     check(mechanism("transitions", 2.0), promises.little_world(False))
+
+
+def _decoy_with_the_noise_of_the_space(patch: pytest.MonkeyPatch) -> None:
+    honest = Source.derive
+    patch.setattr(Source, "derive", lambda self, *name: honest(self, *("space" if n == "decoy" else n for n in name)))
+
+
+def _learned_from_true_counts(patch: pytest.MonkeyPatch) -> None:
+    honest = known.publish
+
+    def publish(counts: Any, published: Any, public: Any, noise: Any, source: Any) -> Any:
+        made = honest(counts, published, public, noise, source)
+        return made if published else made | known.learned(made | {"items": counts["items"]}, public, noise)
+
+    patch.setattr(known, "publish", publish)
+
+
+def _sizes_as_they_are(patch: pytest.MonkeyPatch) -> None:
+    honest = known.publish
+
+    def publish(counts: Any, published: Any, *rest: Any) -> Any:
+        made = honest(counts, published, *rest)
+        return made if published else made | {"sizes": counts["sizes"]}
+
+    patch.setattr(known, "publish", publish)
+
+
+def _twice(name: str) -> Any:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        honest = getattr(directions_kernel, name)
+        patch.setattr(directions_kernel, name, lambda *rows: 2 * honest(*rows))
+
+    return plant
+
+
+@pytest.mark.parametrize(
+    ("bug", "check"),
+    [
+        (_decoy_with_the_noise_of_the_space, promises.noise_in_every_cell),
+        (_learned_from_true_counts, promises.noise_in_every_cell),
+        (_sizes_as_they_are, promises.noise_in_every_cell),
+        (_twice("count_products"), promises.contributions_are_bounded),
+        (_twice("count_loadings"), promises.contributions_are_bounded),
+    ],
+    ids=["one noise", "true counts", "true sizes", "products", "loadings"],
+)
+def test_a_planted_bug_is_caught(bug: Any, check: Any, with_items: pytest.MonkeyPatch) -> None:
+    bug(with_items)
+    with pytest.raises(AssertionError):
+        check(mechanism("transitions", 2.0), promises.little_world(False))
 
 
 def test_what_is_spent_is_what_was_asked_for() -> None:

@@ -96,6 +96,14 @@ PLANTED: dict[str, tuple[str, Any, Cell]] = {
         "recveil.releases.inputs.Input.under", lambda self, mechanism: self,  # noqa: ARG005
         Cell(STREAMS, "command line", "csv", "last", "null"),
     ),
+    "out of core": (  # as it was: its plan, which is no warning, told the size of the log
+        "recveil.actions.publish_disk.WARNING", "",
+        Cell(STREAMS, "out of core", "csv", "last", "everything"),
+    ),
+    "facts of items": (
+        "recveil.actions.publish.doubts", lambda mechanism, rows, lists: (print(len(rows)), [])[1],  # noqa: ARG005
+        Cell(STREAMS, "facts of items", "csv", "first", "everything"),
+    ),
     "people held out": (
         "recveil.actions.publish.hold_out", lambda rows, *how: (print(len(rows)), hold_out(rows, *how))[1],
         Cell(STREAMS, "people held out", "csv", "last", "a new item"),

@@ -41,7 +41,7 @@ def publish_disk(
     where = placed(request.out)
     check_writable(where, request.force)
     scratch = request.engine.scratch or str(Path(request.out).absolute().parent)
-    progress.note(f"plan: {plan.line} by way of {scratch}, where the rows of people lie until this ends")
+    progress.note(f"{WARNING}plan: {plan.line} by way of {scratch}, where the rows of people lie until this ends")
     plan.check_room(scratch)
     chosen, without = aside.chooser(request.ledger) if request.ledger else (lambda rows: rows, 0.0)
     with scratch_folder(scratch) as folder:

@@ -17,6 +17,7 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.formats.checking import IDS, Broken, Note, Raw, Types, interactions, select
 from recveil.formats.duplicates import Keep, deduplicate
+from recveil.formats.letters import sound
 from recveil.formats.lines import whole_letters
 from recveil.formats.roles import Roles, assign
 from recveil.formats.schema import Schema, check_alone
@@ -60,9 +61,17 @@ def from_frame(
 
 def _table(frame: Any) -> pl.DataFrame:
     try:
-        return pl.DataFrame(frame)
+        return frame if isinstance(frame, pl.DataFrame) else _lettered(pl.DataFrame(frame))
     except TypeError as fault:
         raise RecveilError(f"{FRAME}: cannot be read: {first_line(fault)}") from None
+
+
+def _lettered(frame: pl.DataFrame) -> pl.DataFrame:
+    """With nothing but letters in its texts: Arrow and pandas may hold any bytes there, and polars takes them over."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    kept = sound(table)
+    mended = [name for name in frame.columns if kept.field(name).type != table.field(name).type]
+    return frame.with_columns(pl.Series(name, kept[name]) for name in mended)
 
 
 def _value_by_value(frame: Any, names: Sequence[str], roles: Roles, lists: bool) -> pl.DataFrame:
@@ -79,7 +88,7 @@ def _value_by_value(frame: Any, names: Sequence[str], roles: Roles, lists: bool)
             else:
                 made = pl.Series(names[n], column)
                 parts[names[n]] = made.cast(pl.Int8) if made.dtype == pl.Boolean and role == "rating" else made
-    return select(pl.DataFrame(parts), names, roles)
+    return select(_lettered(pl.DataFrame(parts)), names, roles)
 
 
 def _texts(column: Any, role: str) -> pl.Series:

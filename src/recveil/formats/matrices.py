@@ -11,6 +11,8 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.formats.sources import DataFile, first_line
 
+PEOPLE = "people"  # of a matrix, those with nothing among them
+
 
 def read_npz(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
     """A sparse matrix as scipy.sparse.save_npz writes it; never an array of objects, which would run code."""
@@ -44,4 +46,14 @@ def _entries(matrix: Any, columns: Sequence[str] | None, rows: int | None, value
     found = {"user": np.asarray(entries.row, np.int64), "item": np.asarray(entries.col, np.int64)}
     if valued:
         found["value"] = np.asarray(entries.data)
-    return pa.table({name: array[:rows] for name, array in found.items() if columns is None or name in columns})
+    made = pa.table({name: array[:rows] for name, array in found.items() if columns is None or name in columns})
+    return made.replace_schema_metadata({PEOPLE: str(matrix.shape[0])})
+
+
+def with_everyone(table: pa.Table) -> pa.Table:
+    """Whoever has a row of a matrix is there, also with nothing in it: without an item then."""
+    people = (table.schema.metadata or {}).get(PEOPLE.encode())
+    if people is None or "user" not in table.column_names:
+        return table
+    nothing = np.setdiff1d(np.arange(int(people)), table["user"].to_numpy())
+    return pa.concat_tables([table, pa.table({"user": nothing})], promote_options="default")

@@ -114,17 +114,20 @@ def _parts(source: DataFile) -> list[bytes]:
 
 
 def _encoding(parts: Sequence[bytes]) -> str:
-    """Nothing for UTF-8; UTF-16 by its mark; else that of Windows in the west, in which any byte is a letter."""
+    """Nothing for UTF-8; UTF-16 by its mark; else that of Windows in the west, in which any byte is a letter: where
+    most lines that are more than ASCII are no UTF-8, since a few of somebody's must not change how all are read.
+    """
     if parts[0].startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    odd = 0
+    sound, odd = 0, 0
     for part in parts:
         for line in part.split(b"\n")[1 if part is not parts[0] else 0 : -1]:  # those at the ends may be cut
             try:
                 line.decode()
+                sound += not line.isascii()
             except UnicodeDecodeError:
                 odd += 1
-    return "cp1252" if odd >= FEW else ""
+    return "cp1252" if odd >= max(FEW, sound) else ""
 
 
 def _json_shape(lines: list[str]) -> str:

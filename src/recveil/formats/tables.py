@@ -19,6 +19,7 @@ from recveil.errors import RecveilError
 from recveil.formats import databases, matrices
 from recveil.formats.archives import parted
 from recveil.formats.checking import IDS, Broken, Raw, select
+from recveil.formats.letters import sound
 from recveil.formats.roles import Names, assign
 from recveil.formats.schema import Schema
 from recveil.formats.sources import UNTYPED, DataFile, first_line
@@ -29,7 +30,7 @@ Reader = Callable[[DataFile, Sequence[str] | None, int | None], pa.Table]  # the
 def read_typed(
     source: DataFile,
     mapping: Mapping[str, Names] | None,
-    broken: Broken,  # noqa: ARG001
+    broken: Broken,
     schema: Schema | None,
 ) -> Raw:
     """The columns that play a role, under the names of their roles; of all parts, which have the same columns."""
@@ -38,6 +39,7 @@ def read_typed(
     roles = assign(names, mapping, source.name, closed=schema is not None)
     wanted = [names[n] for where in roles.columns.values() for n in where]
     tables = [_table(source, part, wanted) for part in parts]
+    tables = [matrices.with_everyone(table) for table in tables] if broken == "drop" else tables
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as fault:
@@ -92,9 +94,7 @@ def _parquet(part: DataFile, columns: Sequence[str] | None, rows: int | None) ->
         else:
             batches = file.iter_batches(rows, use_threads=False) if rows else iter(())
             table = pa.Table.from_batches(islice(batches, 1), file.schema_arrow)
-    table = table.replace_schema_metadata()
-    table.validate(full=True)
-    return table
+    return sound(table.replace_schema_metadata())
 
 
 def _arrow(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
@@ -108,8 +108,7 @@ def _arrow(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> p
             table = feather.read_table(stream)
         else:
             table = pa.ipc.open_stream(stream).read_all()
-    table = table.replace_schema_metadata()
-    table.validate(full=True)
+    table = sound(table.replace_schema_metadata())
     here = table.column_names if columns is None else [name for name in columns if name in table.column_names]
     return table.select(here).slice(0, rows)
 

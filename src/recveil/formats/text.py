@@ -88,9 +88,9 @@ def _empty(roles: Roles) -> pl.DataFrame:
 
 
 def records(source: DataFile, schema: Any = None) -> tuple[Layout, Iterator[list[str]]]:
-    """The layout of the file, and the rows as text."""
+    """The layout of the file, and the rows as text, whatever letters stand in them."""
     source, layout = recognise(source, schema=schema)
-    return layout, (fields for _, fields in _records(source, layout))
+    return layout, (fields for _, fields in _records(source, layout, lenient=True))
 
 
 def has_broken_lines(source: DataFile, schema: Schema | None = None) -> bool:
@@ -195,9 +195,9 @@ def _kinds(roles: Roles, first: list[str]) -> dict[int, Any]:
     return kinds
 
 
-def _records(source: DataFile, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(source: DataFile, layout: Layout, lenient: bool = False) -> Iterator[tuple[int, list[str]]]:
     """The rows as Python's csv module reads them, each with the number of its first line."""
-    reader = layout.reader(islice(source.lines(), layout.skip, None))
+    reader = layout.reader(islice(source.lines(lenient), layout.skip, None))
     line = layout.skip + 1
     for fields in reader:
         if fields:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -150,7 +151,7 @@ def batches(given: Input, progress: Progress) -> Iterator[Interactions]:
         with one_line(name):
             file = pq.ParquetFile(name)
             for batch in file.iter_batches(BATCH_ROWS):
-                yield from_frame(pl.DataFrame(batch), **how)
+                yield from_frame(pa.Table.from_batches([batch]), **how)
     progress.step("reading", len(files), len(files))
 
 
