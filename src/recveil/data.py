@@ -156,6 +156,8 @@ class Interactions:
         """
         if self.time is None and self.kind in ("clicks", "sessions"):
             return self.ordered()
+        if self.time is not None and (rows := self._ties_settled()) is not None:
+            return rows
         order = group(self.item, self.n_items)[1]
         if self.tag is not None:
             order = group(self.tag, self.n_tags)[1]
@@ -165,6 +167,25 @@ class Interactions:
         if rows.rating is not None and np.any(np.all([~(k[:-1] < k[1:]) for k in keys], axis=0)):
             rows = rows.take(np.lexsort([rows.rating, *keys]))  # equal in all else: rare, so it may be slow
         return rows
+
+    def _ties_settled(self) -> Interactions | None:
+        """The canonical order where few rows of a user share their time: only these are compared further."""
+        rows = self.ordered()
+        moments: Any = rows.moments
+        tied = (rows.user[1:] == rows.user[:-1]) & ~(moments[1:] > moments[:-1])
+        if moments.dtype.kind == "f":
+            tied &= ~(np.isnan(moments[1:]) & ~np.isnan(moments[:-1]))  # unknown ones stand last
+        if 10 * np.count_nonzero(tied) > len(rows):
+            return None
+        run = np.append(False, ~tied).cumsum()
+        few = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        keys = [k[few] for k in (rows.rating, rows.tag, rows.item, run) if k is not None]
+        settled = few[np.lexsort(keys)]
+        if np.array_equal(settled, few):
+            return rows
+        order = np.arange(len(rows))
+        order[few] = settled
+        return rows.take(order)
 
     def starts(self, by: By = "user") -> NDArray[np.int64]:
         """Where the rows of each user (item) begin; rows must stand grouped `by` it."""

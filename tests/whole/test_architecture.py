@@ -217,7 +217,6 @@ LONG_FUNCTIONS = {
     "papers/clicks/experiments.py:knn_attack": "an experiment of the paper with all its settings",
     "spark/reading.py:read_table": "the arguments of formats.read, and public items",
     "spark/release.py:release_table": "what release and save take together",
-    "releases/disk_release.py:release_disk": "the same",
     "advisor/connections.py:bounded": "one protocol, state by state",
 }
 

@@ -12,8 +12,9 @@ from recveil.mechanism import Mechanism
 from recveil.releases import aside
 from recveil.releases.bundle import check_writable, placed, save_map
 from recveil.releases.catalogue import Catalogue, read_off
+from recveil.releases.chunked_release import Made, Wishes, release_chunks
 from recveil.releases.disk import DiskPlan, read_disk
-from recveil.releases.disk_release import DiskMade, check_runs, release_disk
+from recveil.releases.disk_release import DISK, check_runs
 from recveil.releases.progress import WARNING, Progress
 from recveil.releases.scratch import scratch_folder
 
@@ -30,7 +31,7 @@ def publish_disk(
     *,
     answer: str,
     enter: Callable[..., Any],
-) -> DiskMade:
+) -> Made:
     """The release by this machine, of a log that its memory does not hold."""
     check_runs(mechanism)
     for option, wish in (("--format", request.format != "parquet"), ("--holdout", request.holdout)):
@@ -48,19 +49,16 @@ def publish_disk(
         rows = read_disk(request.data.under(mechanism), folder, plan.parts, progress, chosen)
         if mechanism.is_proved and lists.items is not None and len(rows.layout.items) == len(listed(lists.items)):
             progress.note(WARNING + read_off(len(rows.layout.items)))
-        made = release_disk(
-            rows,
-            mechanism,
-            where,
-            {"schema_from": request.data.schema_from, "chosen_on_data": answer},
+        wishes = Wishes(
             seed=request.seed,
             time=request.time,  # type: ignore[arg-type]
             catalogue=lists,
             enter=enter(request, lambda: rows.digest, without),
             keep_map=bool(request.keep_map),
+            said={"schema_from": request.data.schema_from, "chosen_on_data": answer},
             publication={"force": request.force, "licence": request.licence, "sign": request.key},
-            tick=progress.counter(mechanism.name, 2 * rows.rows),
         )
+        made = release_chunks(DISK, rows, mechanism, where, wishes, progress.counter(mechanism.name, 2 * rows.rows))
     if request.keep_map and made.id_map is not None:
         save_map(made.id_map, request.keep_map)
     return made

@@ -49,6 +49,10 @@ class DiskTable:
     rows: int
     digest: str  # of all rows, whatever their order and parts
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
+
     def parts(self) -> Iterator[Interactions]:
         """The people of each part with all their rows, repeated ones settled."""
         for number in range(self.store.parts):
@@ -58,6 +62,8 @@ class DiskTable:
 def total(data: DiskTable, count: Callable[[Interactions], Any], by: By, tick: local.Tick) -> Any:
     """The sum of `count` over all parts; None where it counts nothing."""
     found = None
+    if count(data.specimen.take_users(np.arange(min(1, data.specimen.n_users))).canonical().grouped(by)) is None:
+        return None
     for part in data.parts():
         some = local.total(part, count, by, tick)
         if some is not None:

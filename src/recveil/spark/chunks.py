@@ -45,6 +45,10 @@ class Table:
     layout: ChunkLayout
     specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
 
+    @property
+    def is_empty(self) -> bool:
+        return not len(self.specimen)
+
 
 def total(
     data: Table,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,26 +17,16 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.guarantee import NOT_ON_RECORD
-from recveil.ids import keys, whole
+from recveil.ids import keys
 from recveil.mechanism import Masking, Mechanism, PublicInfo, Synthesis
-from recveil.randomness import Source, source
-from recveil.releases.bundle import check_writable, placed, save, save_parts
-from recveil.releases.catalogue import Catalogue, check_public
-from recveil.releases.chunks import Tokens, interactions
+from recveil.randomness import Source
+from recveil.releases import local
+from recveil.releases.bundle import check_writable, placed
+from recveil.releases.catalogue import Catalogue
+from recveil.releases.chunked_release import ChunkEngine, Made, Wishes, columns, finished, release_chunks
+from recveil.releases.chunks import Tokens
 from recveil.releases.places import Place
-from recveil.releases.release import (
-    SAME_KEY,
-    Enter,
-    Published,
-    Release,
-    Time,
-    canonical,
-    check_fit,
-    drawn,
-    promised,
-    publish,
-    time_rule,
-)
+from recveil.releases.release import Release
 from recveil.releases.signing import Signer
 from recveil.spark.chunks import Batches, Table, arrow, pieces, rewrite, spark_schema, total
 from recveil.spark.lake import write_parts
@@ -47,21 +38,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK_ROWS = 500_000
-PART_ROWS = 5_000_000  # of one file of the bundle, which is hashed whole in the memory of an executor:
-PART_BYTES = 64 << 20  # before compression
+PART_BYTES = 64 << 20  # of a file before compression: it is hashed whole in the memory of an executor
 
 # Global steps that do not fit a driver are Spark jobs of their own. What they do is what the mechanism does locally.
 PLANS: dict[str, Callable[..., Any]] = {"streams": plan_streams, "critical items": critical_items}
 REWRITES: dict[str, Callable[..., Any]] = {"streams": rewrite_streams}
-
-
-@dataclass(frozen=True)
-class Made:
-    """A bundle that was written; the private map of its users, and what a Synthesis published."""
-
-    manifest: dict[str, Any]
-    id_map: pl.DataFrame | None = None
-    published: Published | None = None
 
 
 def check_runs(mechanism: Mechanism) -> None:
@@ -77,72 +58,88 @@ def release_table(
     mechanism: Mechanism,
     where: str | Path | Place,
     *,
-    seed: int | None = None,
-    time: Time = "auto",
-    catalogue: Catalogue | None = None,
     force: bool = False,
-    keep_map: bool = False,
-    enter: Enter | None = None,
     licence: str | None = None,
     sign: Signer | None = None,
     schema_from: str = "",
     chosen_on_data: str = NOT_ON_RECORD,
-    part_rows: int = PART_ROWS,
+    **wishes: Any,
 ) -> Made:
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
 
     A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
-    the rows are those of `release`. `enter` is told what is spent before noise is drawn: a ledger misses no refusal.
+    the rows are those of `release`. `wishes`: see Wishes.
     """
     check_runs(mechanism)
     out = placed(where)
     check_writable(out, force)
-    check_fit(mechanism, data.specimen, time)
-    mechanism = mechanism.with_declared(data.specimen)
-    if data.specimen.session is not None and not mechanism.reads_sessions:
-        data = replace(data, frame=data.frame.drop("session"), specimen=replace(data.specimen, session=None))
-    chance = source(seed)
-    given = catalogue or Catalogue()
-    check_public(mechanism, given.is_given, given.is_public, chance.seeded)
-    if given.lists():
-        raise RecveilError("on Spark a catalogue lists items alone; leave its tags and users out")
-    if given.items is not None:
-        data = over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
-    layout, rows = data.layout, data.specimen
-    facts = given.facts(layout.items) if mechanism.reads_features else None
-    public = PublicInfo(
-        rows.kind, rows.unit, layout.items, layout.tags, given.items is not None,
-        untyped=layout.untyped, features=facts, sessions=rows.session is not None,
-    )  # fmt: skip
-    if isinstance(mechanism, Synthesis):
-        if rows.kind in ("clicks", "sessions") and rows.time is None:
-            raise RecveilError(f"{mechanism.name} needs a time column on Spark, where rows have no order")
-        published = publish(data, mechanism, public, chance, total=total, narrow=narrow, enter=enter)  # type: ignore[arg-type]
-        published = replace(published, chosen_on_data=chosen_on_data)
-        made = replace(drawn(published, chance, time), schema_from=schema_from, titles=given.titles)
-        return Made(save(made, out, force=force, licence=licence, sign=sign), published=published)
-    assert isinstance(mechanism, Masking)
-    if not len(rows) and not mechanism.everyone:
-        raise RecveilError("there are no rows to release")
-    if mechanism.guarantee(public).status == "proved":
-        _check_keys(data.frame)
-    if enter:
-        enter(mechanism, promised(mechanism, public, chance.seeded))
-    if not mechanism.reads_time and time_rule(time, rows) == "drop":
-        data = replace(data, layout=replace(layout, timed=False), specimen=replace(rows, time=None))
-    settled, masked = _masked(data, mechanism, chance)
-    try:
-        release = _release(masked, settled, public, chance.seeded, time)
-        release = replace(_typed(release, masked, public), schema_from=schema_from)
-        release = replace(release, titles=given.titles, chosen_on_data=chosen_on_data)
-        put = partial(_put, masked, release, min(part_rows, PART_BYTES // row_bytes(release.data, public)))
-        manifest = save_parts(release, out, put, force=force, licence=licence, sign=sign)
-        return Made(manifest, _id_map(masked) if keep_map else None)
-    finally:
-        masked.unpersist()
+    said = {"schema_from": schema_from, "chosen_on_data": chosen_on_data}
+    publication = {"force": force, "licence": licence, "sign": sign}
+    return release_chunks(SPARK, data, mechanism, out, Wishes(said=said, publication=publication, **wishes))
 
 
-def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism, DataFrame]:
+@dataclass(frozen=True)
+class _OnSpark:
+    """Masked rows on the executors' disks, and what is known of all of them."""
+
+    frame: DataFrame
+
+    @property
+    def rows(self) -> DataFrame:
+        return self.frame.where("notes is null")
+
+    @property
+    def columns(self) -> pl.DataFrame:
+        none = self.frame.drop("user", "origin", "notes").limit(0).toArrow()
+        return pl.DataFrame(none).rename({"token": "user"})
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        names = {"users": "token", "items": "item"}
+        found = {what: self.rows.select(name).distinct().count() for what, name in names.items()}
+        return {"rows": self.rows.count()} | found
+
+    @property
+    def notes(self) -> dict[str, int]:
+        notes: Counter[str] = Counter()
+        for row in self.frame.where("notes is not null").select("notes").toLocalIterator():
+            notes.update(json.loads(row["notes"]))
+        return dict(notes)
+
+    def ids(self, role: str) -> pl.Series:
+        return pl.Series(self.rows.select(role).distinct().toArrow()[role])
+
+    def id_map(self) -> pl.DataFrame:
+        """On the driver: only where the owner asks for it."""
+        pairs = self.rows.selectExpr("origin as original", "token as released").distinct()
+        return pl.DataFrame(pairs.toArrow()).sort("released")
+
+    def write(self, release: Release, public: PublicInfo, part_rows: int, folder: Place) -> None:
+        from pyspark.sql import functions as fn
+
+        parts = -(-self.counts["rows"] // min(part_rows, PART_BYTES // row_bytes(release.data, public)))
+        place = fn.shiftright(fn.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
+        like = columns(release.data, release.time)
+        schema, types = like.to_arrow().schema, like.schema
+
+        def made(batches: Batches, unit: Any, time: Any) -> Batches:
+            for piece in pieces(batches, "token", CHUNK_ROWS):
+                chunk = finished(piece.drop("user").rename({"token": "user"}), unit, time)
+                yield from arrow(columns(chunk, time).cast(types), schema)
+
+        kept = self.rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
+        done = kept.mapInArrow(partial(made, unit=release.data.unit, time=release.time), spark_schema(schema))
+        if write_parts(done, folder / "data") != self.counts["rows"]:
+            raise AssertionError("rows were lost on their way")
+
+
+@contextmanager
+def _masked(
+    data: Table,
+    mechanism: Masking,
+    chance: Source,
+    tick: local.Tick,  # noqa: ARG001
+) -> Iterator[tuple[Mechanism, _OnSpark]]:
     """The masked rows, whose tokens are all different and none of them a real user's; kept on the executors' disks."""
     from pyspark import StorageLevel
 
@@ -153,13 +150,15 @@ def _masked(data: Table, mechanism: Masking, chance: Source) -> tuple[Mechanism,
     for attempt in count():
         tokens = chance.derive("tokens").derive(attempt).names
         masked = change(data, mechanism, plan, mine.derive("mask"), tokens).persist(disk)
-        taken = masked.where("notes is null").select("user", "token").distinct().select("token")
-        people = data.frame.select("user").distinct().selectExpr("try_cast(user as bigint) as token")
-        taken = taken.union(people.where("token is not null"))
-        if not taken.groupBy("token").count().where("count > 1").head(1):
-            return mechanism.with_parameters(plan), masked
-        masked.unpersist()
-    raise AssertionError
+        try:
+            taken = masked.where("notes is null").select("user", "token").distinct().select("token")
+            people = data.frame.select("user").distinct().selectExpr("try_cast(user as bigint) as token")
+            taken = taken.union(people.where("token is not null"))
+            if not taken.groupBy("token").count().where("count > 1").head(1):
+                yield mechanism.with_parameters(plan), _OnSpark(masked)
+                return
+        finally:
+            masked.unpersist()
 
 
 def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
@@ -169,32 +168,6 @@ def _plan(data: Table, mechanism: Masking, chance: Source) -> Any:
 def _rewrite(data: Table, mechanism: Masking, plan: Any, chance: Source, tokens: Tokens) -> DataFrame:
     mask = partial(mechanism.mask, plan=plan, source=chance)
     return rewrite(data, mask, mechanism.by, tokens, mechanism.dense, mechanism.everyone)
-
-
-def _release(masked: DataFrame, mechanism: Mechanism, public: PublicInfo, seeded: bool, time: Time) -> Release:
-    """A release without its rows: their columns, and everything that is said of them."""
-    none = pl.DataFrame(masked.drop("user", "origin", "notes").limit(0).toArrow()).rename({"token": "user"})
-    unit: Any = public.unit
-    empty = interactions(none, unit)
-    kept = time_rule(time, empty)
-    rows = canonical(replace(empty, time=None) if kept == "drop" else empty, kept)
-    notes: Counter[str] = Counter()
-    for row in masked.where("notes is not null").select("notes").toLocalIterator():
-        notes.update(json.loads(row["notes"]))
-    return Release(rows, mechanism, promised(mechanism, public, seeded), kept, seeded, dict(notes))
-
-
-def _typed(release: Release, masked: DataFrame, public: PublicInfo) -> Release:
-    """Ids whose type nobody declared as integers, if all that are released are whole numbers; the rows follow later."""
-    rows = release.data
-    for role in public.untyped & {"item", "tag"}:
-        ids: pl.Series | None = getattr(rows, f"{role}s")
-        if ids is not None and ids.dtype == pl.String:
-            found = pl.Series(masked.where("notes is null").select(role).distinct().toArrow()[role])
-            if not whole(found).null_count():
-                vocabulary: dict[str, Any] = {f"{role}s": ids.cast(pl.Int64)}
-                rows = replace(rows, **vocabulary)
-    return replace(release, data=rows)
 
 
 def row_bytes(rows: Interactions, public: PublicInfo) -> int:
@@ -208,52 +181,22 @@ def row_bytes(rows: Interactions, public: PublicInfo) -> int:
     return sum(sizes)
 
 
-def _check_keys(frame: DataFrame) -> None:
-    """Raise where two people, in whichever chunks, would get the same randomness."""
-    people = frame.select("user").distinct()
+def _over(data: Table, given: Catalogue, mechanism: Mechanism) -> Table:
+    assert given.items is not None
+    return over_catalogue(data, given.items, isinstance(mechanism, Masking) and mechanism.everyone)
+
+
+def _share_keys(data: Table) -> bool:
+    """Whether two people, in whichever chunks, have the same key."""
+    people = data.frame.select("user").distinct()
     if dict(people.dtypes)["user"] != "string":
-        return
+        return False
 
     def keyed(batches: Batches) -> Batches:
         for batch in batches:
             yield from arrow(pl.DataFrame({"key": keys(pl.Series(batch["user"])).view("i8")}))
 
-    if people.mapInArrow(keyed, "key bigint").groupBy("key").count().where("count > 1").head(1):
-        raise RecveilError(SAME_KEY)
+    return bool(people.mapInArrow(keyed, "key bigint").groupBy("key").count().where("count > 1").head(1))
 
 
-def _put(masked: DataFrame, release: Release, part_rows: int, folder: Place) -> dict[str, int]:
-    """The released rows as parquet files, one range of tokens each."""
-    from pyspark.sql import functions as fn
-
-    rows = masked.where("notes is null")
-    stated = {"rows": rows.count(), "users": rows.select("token").distinct().count()}
-    stated["items"] = rows.select("item").distinct().count()
-    if not stated["rows"]:
-        raise RecveilError(f"{release.mechanism.name} left no rows to release")
-    parts = -(-stated["rows"] // part_rows)
-    place = fn.shiftright(fn.shiftright("token", 31) * parts, 32).cast("int")  # 63-bit tokens are uniform
-    like = _columns(release.data, release.time)
-    schema, types = like.to_arrow().schema, like.schema
-
-    def finished(batches: Batches, unit: Any, time: Any) -> Batches:
-        for piece in pieces(batches, "token", CHUNK_ROWS):
-            chunk = interactions(piece.drop("user").rename({"token": "user"}), unit)
-            chunk = canonical(replace(chunk, time=None) if time == "drop" else chunk, time)
-            yield from arrow(_columns(chunk, time).cast(types), schema)
-
-    kept = rows.drop("origin", "notes").repartitionById(parts, place).sortWithinPartitions("token")
-    done = kept.mapInArrow(partial(finished, unit=release.data.unit, time=release.time), spark_schema(schema))
-    if write_parts(done, folder / "data") != stated["rows"]:
-        raise AssertionError("rows were lost on their way")
-    return stated
-
-
-def _columns(rows: Interactions, time: str) -> pl.DataFrame:
-    return rows.frame().rename({"user": rows.unit, "time": "order" if time == "order" else "time"}, strict=False)
-
-
-def _id_map(masked: DataFrame) -> pl.DataFrame:
-    """Two ids of every released user, on the driver: only where the owner asks for it."""
-    pairs = masked.where("notes is null").selectExpr("origin as original", "token as released").distinct()
-    return pl.DataFrame(pairs.toArrow()).sort("released")
+SPARK = ChunkEngine("on Spark", total, narrow, _over, _masked, _share_keys, ordered=False)
