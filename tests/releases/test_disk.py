@@ -19,7 +19,7 @@ from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
 from recveil.releases import disk, scratch
 from recveil.releases.bundle import load, placed
-from recveil.releases.chunked_release import Wishes, release_chunks
+from recveil.releases.chunked_release import HowReleased, release_chunks
 from recveil.releases.disk_release import DISK, check_runs
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT
@@ -39,7 +39,7 @@ def both(data: Interactions, how: Mechanism, place: Path, parts: int, **wishes: 
     wanted = release(given.rows(), how, seed=11, **wishes)
     with scratch.scratch_folder(place / "scratch") as folder:
         table = disk.read_disk(given, folder, parts, SILENT)
-        asked = Wishes(seed=11, keep_map=True, part_rows=200, **wishes)
+        asked = HowReleased(seed=11, keep_map=True, part_rows=200, **wishes)
         made = release_chunks(DISK, table, how, placed(place / "out"), asked)
     assert not list((place / "scratch").iterdir())
     found = load(place / "out")
@@ -80,7 +80,7 @@ def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_the_same(tmp_
     given = Input([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
     with scratch.scratch_folder(tmp_path / "s") as folder:
         table = disk.read_disk(given, folder, 3, SILENT)
-        release_chunks(DISK, table, parse("pseudonymise"), placed(tmp_path / "out"), Wishes(seed=1))
+        release_chunks(DISK, table, parse("pseudonymise"), placed(tmp_path / "out"), HowReleased(seed=1))
     wanted = release(given.rows(), parse("pseudonymise"), seed=1)
     assert load(tmp_path / "out").data.frame().equals(wanted.data.frame())
 

@@ -198,6 +198,7 @@ STEPS_OF_THEIR_OWN = {
     "formats.reading": "from a file to Interactions",
     "formats.overview": "what a file was taken for",
     "formats.sniffing": "how a file of unknown making is written",
+    "evaluation.assess_parts": "the same out of core",
     "evaluation.tuning.bounds": "a tuner",
     "evaluation.tuning.usefulness": "a tuner",
 }

@@ -10,6 +10,7 @@ from shlex import quote
 
 from recveil.data import Interactions
 from recveil.evaluation.advice import fitting
+from recveil.evaluation.facts import LogFacts, facts_of
 from recveil.formats.parts import Location, quoted
 from recveil.mechanisms.spec import parse
 from recveil.releases.forecast import Forecast, LogSize, forecast
@@ -28,17 +29,17 @@ class NextSteps:
 
 
 def next_steps(
-    source: Location, data: Interactions, how: str = "", undeclared: str | None = None, items: str = ""
+    source: Location, log: Interactions | LogFacts, how: str = "", undeclared: str | None = None, items: str = ""
 ) -> NextSteps:
     """`how`: the options by which the data are read. `undeclared`: those with which a schema must be written before a
     release with a proof; None where there is no need. `items`: the option of a public file of items.
     """
     first = [] if undeclared is None else [f"recveil inspect {quoted(source)}{undeclared} --schema {SCHEMA}"]
     given = quoted(source) + (how if undeclared is None else f" --schema {SCHEMA}")
-    able = fitting(data)
-    specs = starters(data)
+    facts = facts_of(log)
+    able, specs = fitting(facts), starters(facts)
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
-    size = LogSize(data.n_users, data.n_items, len(data)).rounded()
+    size = LogSize(facts.n_users, facts.n_items, facts.rows).rounded()
     spec, expected = suggested(specs, able, size)
     declared = f" --size {size}" if expected and not items and not expected.hopeless else ""
     public = f"{items} --catalogue-is-public" if items and parse(spec).is_proved else items
@@ -84,9 +85,9 @@ def _words(spec: str, expected: Forecast | None) -> list[str]:
     return [*lines, f"until then {name} is suggested, which proves nothing about a whole person"]
 
 
-def starters(data: Interactions) -> list[str]:
+def starters(log: Interactions | LogFacts) -> list[str]:
     """Mechanisms worth a first look: the baseline, then those with a promise, then others that fit."""
-    specs = fitting(data)
+    specs = fitting(log)
     order = [s for s in specs if s == "pseudonymise"]
     order += [s for s in specs if parse(s).is_proved]
     order += [s for s in specs if s.startswith(("microaggregation", "mask", "mbrw")) and s not in order]

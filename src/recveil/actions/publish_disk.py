@@ -12,11 +12,10 @@ from recveil.mechanism import Mechanism
 from recveil.releases import aside
 from recveil.releases.bundle import check_writable, placed, save_map
 from recveil.releases.catalogue import Catalogue, read_off
-from recveil.releases.chunked_release import Made, Wishes, release_chunks
+from recveil.releases.chunked_release import Made, HowReleased, release_chunks
 from recveil.releases.disk import DiskPlan, read_disk
 from recveil.releases.disk_release import DISK, check_runs
 from recveil.releases.progress import WARNING, Progress
-from recveil.releases.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from recveil.actions.publish import ReleaseRequest
@@ -42,14 +41,12 @@ def publish_disk(
     where = placed(request.out)
     check_writable(where, request.force)
     scratch = request.engine.scratch or str(Path(request.out).absolute().parent)
-    progress.note(f"{WARNING}plan: {plan.line} by way of {scratch}, where the rows of people lie until this ends")
-    plan.check_room(scratch)
     chosen, without = aside.chooser(request.ledger) if request.ledger else (lambda rows: rows, 0.0)
-    with scratch_folder(scratch) as folder:
+    with plan.scratch(scratch, progress) as folder:
         rows = read_disk(request.data.under(mechanism), folder, plan.parts, progress, chosen)
         if mechanism.is_proved and lists.items is not None and len(rows.layout.items) == len(listed(lists.items)):
             progress.note(WARNING + read_off(len(rows.layout.items)))
-        wishes = Wishes(
+        wishes = HowReleased(
             seed=request.seed,
             time=request.time,  # type: ignore[arg-type]
             catalogue=lists,

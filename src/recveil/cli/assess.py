@@ -4,7 +4,18 @@ from typing import Annotated, Any
 
 import typer
 
-from recveil.cli.arguments import Columns, Data, Json, SchemaFile, Seed, answer, numbers
+from recveil.cli.arguments import (
+    Columns,
+    Data,
+    Json,
+    Memory,
+    SchemaFile,
+    ScratchFolder,
+    Seed,
+    answer,
+    numbers,
+    terminal,
+)
 
 
 def assess(
@@ -14,6 +25,8 @@ def assess(
     known: Annotated[
         str | None, typer.Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
     ] = None,
+    memory: Memory = None,
+    scratch: ScratchFolder = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -24,10 +37,14 @@ def assess(
     Example: recveil assess ratings.csv
     """
     levels = numbers(known)
+    from recveil.actions.engine import Engine
     from recveil.evaluation.assess import AssessRequest, run_assess
     from recveil.releases.inputs import Input
 
-    found = run_assess(AssessRequest(Input(data, columns, schema=schema), levels, seed))
+    room = Engine(memory=memory, scratch=scratch)
+    request = AssessRequest(Input(data, columns, schema=schema), levels, seed, room.memory_bytes, room.scratch)
+    with terminal() as progress:
+        found = run_assess(request, progress)
     lines = [
         f"{found['kind']}: {found['rows']:,} rows, {found['users']:,} people, {found['items']:,} items",
         *found["words"],

@@ -11,11 +11,12 @@ from recveil.cli.arguments import (
     Data,
     ItemsFile,
     Json,
+    Memory,
+    ScratchFolder,
     Types,
     answer,
     names,
     one_file,
-    read_data,
     say,
     terminal,
 )
@@ -58,6 +59,8 @@ def inspect(
         str | None, typer.Option(metavar="SHARE", help="Leave out up to so many rows that are none, such as 0.3.")
     ] = None,
     items: ItemsFile = None,
+    memory: Memory = None,
+    scratch: ScratchFolder = None,
     as_json: Json = False,
     seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
@@ -67,13 +70,14 @@ def inspect(
 
     Example: recveil inspect ratings.csv
     """
+    from recveil.actions.engine import Engine
     from recveil.actions.next_steps import next_steps
     from recveil.evaluation.advice import advise
-    from recveil.evaluation.inspect import columns_of, questions_of, schema_of, warnings_of, with_scale
-    from recveil.evaluation.inspect import inspect as look
+    from recveil.evaluation.inspect import columns_of, described, questions_of, schema_of, warnings_of, with_scale
     from recveil.evaluation.item_overview import is_item_file, item_overview, overview_lines
     from recveil.formats.parts import name_of, parts_of
     from recveil.formats.sources import kind_of
+    from recveil.releases.inputs import Input
     from recveil.report.verdict import signpost
 
     data: Any = files[0] if len(files) == 1 else files
@@ -85,8 +89,10 @@ def inspect(
     said = _said(columns, types, declared)
     how = schema_of(data, columns, types, schema, force, declared)
     with terminal() as progress:
-        rows = read_data(data, how, progress)
-    found = look(rows)
+        rows, repeats = _facts(
+            Input(data, schema=how), Engine(memory=memory, scratch=scratch), one_file(items), progress
+        )
+    found = described(rows, repeats)
     found["columns"] = columns_of(data, schema=how)
     found["first_rows"] = _first_rows(data, how)
     found["warnings"] = warnings_of(data, how)
@@ -109,8 +115,22 @@ def inspect(
     found["next"], found["forecast"] = steps.commands, steps.words
     found["take"] = signpost(advise(rows))
     if file:
-        found["items_file"] = item_overview(file, rows)
+        found["items_file"] = item_overview(file, rows.specimen)
     answer(found, [*_lines(found), *(overview_lines(found["items_file"]) if file else [])], as_json)
+
+
+def _facts(data: Any, engine: Any, items: str | None, progress: Any) -> Any:
+    """What is known of the rows, and how many are repeated; of a log that --memory does not hold, part by part."""
+    from recveil.evaluation.facts import facts_of, facts_of_parts, repeats_of
+    from recveil.releases.disk import on_disk
+
+    with on_disk(data, engine.memory_bytes, engine.scratch, progress) as table:
+        if table is not None:
+            if items:
+                raise RecveilError("--items is for logs that memory holds; leave it out, or allow more with --memory")
+            return facts_of_parts(table.parts())
+    rows = data.all_rows(progress)
+    return facts_of(rows), repeats_of(rows)
 
 
 def _declared(

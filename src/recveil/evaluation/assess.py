@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.evaluation.advice import advise
 from recveil.evaluation.attacks.linkage import exposure, linkage
 from recveil.evaluation.attacks.truth import truth
+from recveil.evaluation.facts import LogFacts, facts_of
 from recveil.formats.files import written
 from recveil.measurement import Measurement, Trial, frame_of
+from recveil.releases.disk import on_disk
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, Progress
 from recveil.splits import holdout_users
@@ -55,17 +58,27 @@ class Assessment(dict[str, Any]):
 
 @dataclass(frozen=True)
 class AssessRequest:
-    """`known`: how many items the attacker knows. Without a seed every run draws afresh."""
+    """`known`: how many items the attacker knows. Without a seed every run draws afresh. A log that takes more than
+    `memory` bytes is worked on in parts, by way of a `scratch` folder.
+    """
 
     data: Input
     known: tuple[int, ...] | None = None
     seed: int | None = None
+    memory: int | None = None
+    scratch: str | None = None
 
 
 def run_assess(request: AssessRequest, progress: Progress = SILENT) -> Assessment:
     """The assessment with advice on the mechanisms that fit."""
-    rows = request.data.all_rows(progress)
     seed = secrets.randbits(63) if request.seed is None else request.seed
+    with on_disk(request.data, request.memory, request.scratch, progress) as table:
+        if table is not None:
+            from recveil.evaluation.assess_parts import assess_parts
+
+            facts, found = assess_parts(table.parts, seed, request.known)
+            return Assessment(found, advice=[a.record() for a in advise(facts)])
+    rows = request.data.all_rows(progress)
     return Assessment(assess(rows, seed=seed, known=request.known), advice=[a.record() for a in advise(rows)])
 
 
@@ -75,22 +88,35 @@ def assess(data: Interactions, *, seed: int = 0, known: tuple[int, ...] | None =
         raise RecveilError("there are no rows to assess")
     data = data.compact()
     subject = itself(data)
-    curve = linkage(subject, _rng(seed, "linkage"), known=known)
+    curve = linkage(subject, rng_of(seed, "linkage"), known=known)
     curve = _with_control(curve, data, seed, known)
-    people = np.bincount(records(data).items, minlength=data.n_items)
-    rarest = np.lexsort((np.arange(data.n_items), people))[:RISKIEST]
+    of = records(data)
+    riskiest_ = riskiest(subject, rng_of(seed, "riskiest"))
+    return summary(facts_of(data), of.popularity(), of.lengths[of.people], data.items, curve, riskiest_)
+
+
+def summary(
+    facts: LogFacts,
+    holders: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    items: pl.Series,
+    curve: list[Measurement],
+    exposed: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """What was found, also in words. holders: how many people have each item; lengths: how many items each has."""
+    rarest = np.lexsort((np.arange(len(items)), holders))[:RISKIEST]
     found: dict[str, Any] = {
-        "kind": data.kind,
-        "rows": len(data),
-        "users": data.n_users,
-        "items": data.n_items,
+        "kind": facts.specimen.kind,
+        "rows": facts.rows,
+        "users": facts.n_users,
+        "items": len(items),
         "measurements": [m.record() for m in curve],
-        "riskiest_users": riskiest(subject, _rng(seed, "riskiest")),
-        "riskiest_items": [{"item": data.items[int(i)], "people": int(people[i])} for i in rarest],
-        "items_of_one_person": int(np.count_nonzero(people == 1)),
-        "items_of_few": int(np.count_nonzero(people < FEW)),
-        "rows_per_person": contributions(data),
-        "warnings": warnings(data),
+        "riskiest_users": exposed,
+        "riskiest_items": [{"item": items[int(i)], "people": int(holders[i])} for i in rarest],
+        "items_of_one_person": int(np.count_nonzero(holders == 1)),
+        "items_of_few": int(np.count_nonzero(holders < FEW)),
+        "rows_per_person": contributions(facts.each),
+        "warnings": warnings(facts, lengths),
     }
     found["words"] = _words(found, curve)
     return found
@@ -122,22 +148,18 @@ def riskiest_rows(data: Interactions, seed: int) -> list[int]:
     """Of the riskiest people of an assessment with this seed, where each first stands in the data: rows from 1 on."""
     compact = data.compact()
     ids = compact.users.to_list()
-    found = [ids.index(r["user"]) for r in riskiest(itself(compact), _rng(seed, "riskiest"))]
+    found = [ids.index(r["user"]) for r in riskiest(itself(compact), rng_of(seed, "riskiest"))]
     return [int(np.argmax(compact.user == code)) + 1 for code in found]
 
 
-def contributions(data: Interactions) -> dict[str, float]:
+def contributions(each: NDArray[np.int64]) -> dict[str, float]:
     """How many rows the people have: a promise about one row is that many times weaker for a person."""
-    number = np.bincount(data.user, minlength=data.n_users)
-    number = number[number > 0]
     shares = {"median": 0.5, "most": 0.9, "largest": 1.0}
-    return {name: float(np.quantile(number, share, method="higher")) for name, share in shares.items()}
+    return {name: float(np.quantile(each[each > 0], share, method="higher")) for name, share in shares.items()}
 
 
-def warnings(data: Interactions) -> list[str]:
+def warnings(facts: LogFacts, lengths: NDArray[np.int64]) -> list[str]:
     """What makes these data hard to protect, or hard to measure."""
-    of = records(data)
-    lengths = of.lengths[of.people]
     found = []
     if len(lengths) < _SMALL:
         found.append(f"only {len(lengths)} people: intervals are wide, and every person stands out among few")
@@ -145,9 +167,9 @@ def warnings(data: Interactions) -> list[str]:
         found.append(f"{short:.0%} of the people have a single item: nothing can be said about knowing more")
     if len(lengths) > 1 and lengths.max() > 20 * np.median(lengths):
         found.append(f"the longest profile has {lengths.max()} items, the median {np.median(lengths):g}: it stands out")
-    if data.rating is not None and (levels := len(np.unique(data.rating))) > 20:
+    if facts.levels is not None and (levels := len(facts.levels.values)) > 20:
         found.append(f"ratings take {levels} values: so fine a rating is nearly a fingerprint")
-    if data.time is not None and data.kind == "ratings":
+    if facts.specimen.time is not None and facts.specimen.kind == "ratings":
         found.append("there are times: whoever knows when something was rated needs fewer items; do not release them")
     return found
 
@@ -158,10 +180,10 @@ def _with_control(
     """The control of each row, from a second run in which a tenth of the people was kept out."""
     if data.n_users < 20:
         return curve
-    train, held = holdout_users(data, 0.1, _rng(seed, "holdout"))
+    train, held = holdout_users(data, 0.1, rng_of(seed, "holdout"))
     subject = replace(itself(train), holdout=held)
     try:
-        again = linkage(subject, _rng(seed, "control"), known=known)
+        again = linkage(subject, rng_of(seed, "control"), known=known)
     except RecveilError:  # the only profiles with so many items were kept out
         return curve
     control = {(m.name, *sorted(m.params.items())): m.control for m in again}
@@ -172,12 +194,16 @@ def _words(found: dict[str, Any], curve: list[Measurement]) -> list[str]:
     who = "people" if found["kind"] != "sessions" else "sessions"
     said = []
     for m in curve:
-        if m.name != "linkage" or m.params["attacker"] != "intersection":
+        if m.name != "linkage" or "crowd" in m.params or m.params["attacker"] != "intersection":
             continue
         known = m.params["known"]
         what = ("item" if known == 1 else "items") + (" with the rating" if m.params["ratings"] else "")
         line = f"knowing {known} {what} finds the record of {m.value:.1%} [{m.low:.1%}, {m.high:.1%}]"
         said.append(line + f" of the {who}; a blind guess finds {m.chance:.2%}")
+    if scored := [m for m in curve if m.name == "linkage" and "crowd" in m.params]:
+        best = max(scored, key=lambda m: m.value)
+        line = f"in a crowd of {best.params['crowd']:,} {who}, drawn, the strongest attacker finds {best.value:.1%}"
+        said.append(f"{line} [{best.low:.1%}, {best.high:.1%}] knowing {best.params['known']} items")
     said.append(
         f"{found['items_of_one_person']:,} of {found['items']:,} items belong to one person alone, "
         f"{found['items_of_few']:,} to fewer than {FEW}"
@@ -197,5 +223,5 @@ def _words(found: dict[str, Any], curve: list[Measurement]) -> list[str]:
     return said + [f"warning: {w}" for w in found["warnings"]]
 
 
-def _rng(seed: int, name: str) -> np.random.Generator:
+def rng_of(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, *name.encode()])

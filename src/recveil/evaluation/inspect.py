@@ -12,14 +12,15 @@ import numpy as np
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.evaluation.advice import scale_of
-from recveil.formats import count_duplicates, parse_columns, parse_types
+from recveil.evaluation.facts import Levels, LogFacts, Repeats, facts_of, repeats_of
+from recveil.formats import parse_columns, parse_types
 from recveil.formats.overview import lines_break, names_in, overview, proposal, shown_rows
 from recveil.formats.parts import Location, is_sample, name_of
 from recveil.formats.schema import Schema, read_schema
 from recveil.formats.values import date_forms
-from recveil.scales import fitting_scale, outside_scale, parse_scale
-from recveil.views.sessions import sessions
+from recveil.scales import fitting_scale, parse_scale
 
+Log = Interactions | LogFacts
 PROTECTS = {
     "sessions": (
         "a person with all her sessions; dp-streams releases sessions, and for other mechanisms the sessions of a "
@@ -72,24 +73,28 @@ def schema_of(
     return proposal(source, mapping, parse_types(types) if types else None, declared)
 
 
-def with_scale(schema: Schema, rows: Interactions, scale: str | None = None) -> tuple[Schema, list[str]]:
+def with_scale(schema: Schema, log: Log, scale: str | None = None) -> tuple[Schema, list[str]]:
     """The schema with a scale of ratings, and what to ask the owner about it.
 
     One that she declared is a reason to stop where ratings lie outside; one that is proposed, to ask.
     """
-    if rows.rating is None:
+    facts = facts_of(log)
+    seen = facts.levels
+    if seen is None:
         if scale:
             raise RecveilError("--scale is that of ratings, and these data have none")
         return schema, []
-    declared, fits = scale or schema.scale, scale_of(replace(rows, levels=None))
-    chosen = declared or (scale_of(rows) or "")
-    ends = f"{rows.rating.min():g} to {rows.rating.max():g}"
+    untold = replace(facts, specimen=replace(facts.specimen, levels=None))
+    declared, fits = scale or schema.scale, scale_of(untold)
+    chosen = declared or (scale_of(facts) or "")
+    ends = f"{seen.values[0]:g} to {seen.values[-1]:g}"
     if not chosen:
         return schema, [f"ratings from {ends} are on no scale that is well known: which is it? Declare it with --scale"]
-    outside, other = outside_scale(rows.rating, parse_scale(chosen)), fitting_scale(np.unique(rows.rating).tolist())
+    levels = parse_scale(chosen)
+    outside, other = seen.outside(levels[0], levels[-1]), fitting_scale(seen.values.tolist())
     if not outside:
         return replace(schema, scale=chosen), []
-    many = f"{outside:,} of {len(rows):,} ratings lie outside the scale {chosen}, which run from {ends}"
+    many = f"{outside:,} of {facts.rows:,} ratings lie outside the scale {chosen}, which run from {ends}"
     ask = f"is it {fits if declared and fits else other or 'another one'}? Declare it with --scale"
     if declared:
         raise RecveilError(f"{many}: {ask}")
@@ -106,22 +111,21 @@ def warnings_of(source: Location, schema: Schema | None = None) -> list[str]:
     ]
 
 
-def questions_of(source: Location, rows: Interactions, schema: Schema | None) -> list[str]:
+def questions_of(source: Location, log: Log, schema: Schema | None) -> list[str]:
     """What only the owner knows, with the option that answers it."""
-    found = []
-    if rows.rating is not None and (none := _no_rating(rows.rating)) is not None:
-        share = float(np.mean(rows.rating == none))
+    facts, found = facts_of(log), []
+    if facts.levels is not None and (none := _no_rating(facts.levels)) is not None:
         found.append(
-            f"{none:g} occurs in {share:.0%} of the ratings, and hardly a {none + 1:g}: is {none:g} 'not rated'? "
-            f"--missing {none:g}"
+            f"{none:g} occurs in {facts.levels.share(none):.0%} of the ratings, and hardly a {none + 1:g}: is {none:g} "
+            f"'not rated'? --missing {none:g}"
         )
-    per_user = np.bincount(rows.user, minlength=rows.n_users)
-    if len(per_user) and per_user.max() >= 50 * max(np.median(per_user), 1):
+    each = facts.each
+    if len(each) and each.max() >= 50 * max(np.median(each), 1):
         found.append(
-            f"one {'session' if rows.unit == 'session' else 'person'} has {per_user.max():,} rows where the median is "
-            f"{np.median(per_user):g}: is it a robot, a shop, or a shared account? Leave it out of the file if so"
+            f"one {'session' if facts.specimen.unit == 'session' else 'person'} has {each.max():,} rows where the "
+            f"median is {np.median(each):g}: is it a robot, a shop, or a shared account? Leave it out of the file if so"
         )
-    if rows.n_items == len(rows) > 50:
+    if facts.n_items == facts.rows > 50:
         found.append("every row has an item of its own: is it the right column? Name another: --columns item=COLUMN")
     if schema is not None and schema.values.time_format and not is_sample(source):
         several = date_forms(_texts_of_time(source, schema))
@@ -130,10 +134,10 @@ def questions_of(source: Location, rows: Interactions, schema: Schema | None) ->
     return found
 
 
-def _no_rating(rating: Any) -> float | None:
+def _no_rating(seen: Levels) -> float | None:
     """A lowest number that seems to stand for no rating: frequent, and with next to none one above it."""
-    lowest = float(rating.min())
-    share, next_ = np.mean(rating == lowest), np.mean(rating == lowest + 1)
+    lowest = float(seen.values[0])
+    share, next_ = seen.share(lowest), seen.share(lowest + 1)
     return lowest if lowest in (-1.0, 0.0) and share >= 0.1 and next_ * 5 <= share else None
 
 
@@ -147,33 +151,31 @@ def _texts_of_time(source: Location, schema: Schema) -> list[str]:
 
 def inspect(data: Interactions) -> dict[str, Any]:
     """Rows as they stand in the file, people, items, ratings, times, repeats."""
-    per_user = np.bincount(data.user, minlength=data.n_users)
-    pairs = np.sort(data.user.astype(np.int64) * data.n_items + data.item)
-    rating = data.rating
+    return described(facts_of(data), repeats_of(data))
+
+
+def described(facts: LogFacts, repeats: Repeats) -> dict[str, Any]:
+    """The same of a log whose rows nobody has in one place."""
+    rows, seen = facts.specimen, facts.levels
     return {
-        "kind": data.kind,
-        "unit": data.unit,
-        "rows": len(data),
-        "users": data.n_users,
-        "items": data.n_items,
-        "tags": data.n_tags,
-        "sessions": None if data.session is None else len(sessions(data.ordered()).starts) - 1,
-        "protects": PROTECTS["sessions" if data.session is not None else data.unit],
-        "duplicates": count_duplicates(data),
-        "density": float(1 + np.count_nonzero(np.diff(pairs))) / (data.n_users * data.n_items),
+        "kind": rows.kind,
+        "unit": rows.unit,
+        "rows": facts.rows,
+        "users": facts.n_users,
+        "items": facts.n_items,
+        "tags": rows.n_tags,
+        "sessions": facts.sessions,
+        "protects": PROTECTS["sessions" if rows.session is not None else rows.unit],
+        "duplicates": repeats.rows,
+        "density": repeats.pairs / (facts.n_users * facts.n_items),
         "rating": None
-        if rating is None
-        else {
-            "min": float(rating.min()),
-            "max": float(rating.max()),
-            "mean": float(rating.mean()),
-            "std": float(rating.std()),
-        },
-        "time": data.time is not None,
-        "unknown_times": data.unknown_times,
+        if seen is None
+        else {"min": float(seen.values[0]), "max": float(seen.values[-1]), "mean": seen.mean, "std": seen.std},
+        "time": rows.time is not None,
+        "unknown_times": facts.unknown_times,
         "rows_per_user": {
-            "min": int(per_user.min()),
-            "median": float(np.median(per_user)),
-            "max": int(per_user.max()),
+            "min": int(facts.each.min()),
+            "median": float(np.median(facts.each)),
+            "max": int(facts.each.max()),
         },
     }

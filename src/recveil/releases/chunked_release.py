@@ -52,7 +52,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class HowReleased:
     """How a log in chunks is released: what `release` takes; `said` of itself beside its rows; what `save` takes."""
 
     seed: int | None = None
@@ -107,7 +107,7 @@ def release_chunks(
     data: Any,
     mechanism: Mechanism,
     out: Place,
-    wishes: Wishes,
+    wishes: HowReleased,
     tick: local.Tick = lambda rows: None,  # noqa: ARG005
 ) -> Made:
     """Protect a log with a mechanism and write the bundle; `wishes.enter` is told of the promise before any noise."""

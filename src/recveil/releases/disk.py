@@ -7,6 +7,7 @@ number of parts nor the size of a batch changes a row of what comes out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -30,7 +31,7 @@ from recveil.releases import local
 from recveil.releases.chunks import ChunkLayout, interactions
 from recveil.releases.inputs import Input
 from recveil.releases.progress import WARNING, Progress
-from recveil.releases.scratch import Store, by_person, check_room
+from recveil.releases.scratch import Store, by_person, check_room, scratch_folder
 
 BATCH_ROWS = 1_000_000
 ROW_BYTES = 150  # of memory that a row takes while it is worked on
@@ -102,8 +103,13 @@ class DiskPlan:
         files = f"{self.files} file{'s' * (self.files != 1)} of {self.size / 1e9:.2f} GB"
         return f"{files}, more than --memory holds: out of core, {self.parts} parts"
 
-    def check_room(self, place: str) -> None:
+    @contextmanager
+    def scratch(self, place: str, progress: Progress) -> Iterator[Path]:
+        """A folder for the parts, gone in the end; the owner is told of it, and of too little room, before any work."""
+        progress.note(f"{WARNING}plan: {self.line} by way of {place}, where the rows of people lie until this ends")
         check_room(place, self.rows * SCRATCH_BYTES)
+        with scratch_folder(place) as folder:
+            yield folder
 
 
 def planned(given: Input, memory: int | None) -> DiskPlan | None:
@@ -125,6 +131,19 @@ def planned(given: Input, memory: int | None) -> DiskPlan | None:
         least = 3 * rows * ROW_BYTES / MOST_PARTS
         raise RecveilError(f"--memory is too small for these data: {ceil(least / 1e6)}MB would do")
     return DiskPlan(len(files), size, rows, parts)
+
+
+@contextmanager
+def on_disk(given: Input, memory: int | None, scratch: str | None, progress: Progress) -> Iterator[DiskTable | None]:
+    """All rows of DATA, repeated ones too, in parts on a disk; None where memory holds them, or nobody named any."""
+    plan = planned(given, memory)
+    if plan is None:
+        yield None
+        return
+    if given.fold_tags:
+        raise RecveilError("--fold-tags is for logs that memory holds; leave it out, or allow more with --memory")
+    with plan.scratch(scratch or ".", progress) as folder:
+        yield read_disk(replace(given, duplicates="all"), folder, plan.parts, progress)
 
 
 def read_disk(

@@ -23,7 +23,7 @@ from recveil.randomness import Source
 from recveil.releases import local
 from recveil.releases.bundle import check_writable, placed
 from recveil.releases.catalogue import Catalogue
-from recveil.releases.chunked_release import ChunkEngine, Made, Wishes, columns, finished, release_chunks
+from recveil.releases.chunked_release import ChunkEngine, Made, HowReleased, columns, finished, release_chunks
 from recveil.releases.chunks import Tokens
 from recveil.releases.places import Place
 from recveil.releases.release import Release
@@ -68,14 +68,14 @@ def release_table(
     """Protect a table with a mechanism and write the bundle; the arguments are those of `release` and `save`.
 
     A path must be one that the driver and all executors see; other places are those of `lake.place`. For the same seed
-    the rows are those of `release`. `wishes`: see Wishes.
+    the rows are those of `release`. `wishes`: see HowReleased.
     """
     check_runs(mechanism)
     out = placed(where)
     check_writable(out, force)
     said = {"schema_from": schema_from, "chosen_on_data": chosen_on_data}
     publication = {"force": force, "licence": licence, "sign": sign}
-    return release_chunks(SPARK, data, mechanism, out, Wishes(said=said, publication=publication, **wishes))
+    return release_chunks(SPARK, data, mechanism, out, HowReleased(said=said, publication=publication, **wishes))
 
 
 @dataclass(frozen=True)
