@@ -12,7 +12,7 @@ from recveil.mechanism import Mechanism
 from recveil.releases import aside
 from recveil.releases.bundle import check_writable, placed, save_map
 from recveil.releases.catalogue import Catalogue, read_off
-from recveil.releases.chunked_release import Made, HowReleased, release_chunks
+from recveil.releases.chunked_release import HowReleased, Made, release_chunks
 from recveil.releases.disk import DiskPlan, read_disk
 from recveil.releases.disk_release import DISK, check_runs
 from recveil.releases.progress import WARNING, Progress

@@ -23,7 +23,7 @@ from recveil.randomness import Source
 from recveil.releases import local
 from recveil.releases.bundle import check_writable, placed
 from recveil.releases.catalogue import Catalogue
-from recveil.releases.chunked_release import ChunkEngine, Made, HowReleased, columns, finished, release_chunks
+from recveil.releases.chunked_release import ChunkEngine, HowReleased, Made, columns, finished, release_chunks
 from recveil.releases.chunks import Tokens
 from recveil.releases.places import Place
 from recveil.releases.release import Release
