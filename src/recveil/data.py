@@ -131,9 +131,9 @@ class Interactions:
         """Rows by user, then by time (unknown last), then as they stood; itself if they stand so already."""
         if self.is_ordered():
             return self
-        moments = self.moments
-        if moments is None:
-            return self.take(group(self.user, self.n_users)[1])
+        moments, by_user = self.moments, group(self.user, self.n_users)[1]
+        if moments is None or _ascending(moments[by_user], np.diff(self.user[by_user]) > 0):
+            return self.take(by_user)
         by_time = np.argsort(moments, kind="stable").astype(np.int32 if len(self) < 2**31 else np.int64)
         return self.take(by_time[group(self.user[by_time], self.n_users)[1]])
 
@@ -144,10 +144,7 @@ class Interactions:
         moments = self.moments
         if moments is None:
             return True
-        later = moments[1:] >= moments[:-1]
-        if moments.dtype.kind == "f":
-            later |= np.isnan(moments[1:])
-        return bool(np.all(later | (step > 0)))
+        return _ascending(moments, step > 0)
 
     def canonical(self) -> Interactions:
         """Rows by user, time, item, tag and rating, however the file stood.
@@ -282,6 +279,14 @@ class Interactions:
     def equals(self, other: Interactions) -> bool:
         """The same rows, with the same ids, in the same order."""
         return self.frame().equals(other.frame(), null_equal=True)
+
+
+def _ascending(moments: NDArray[Any], begins: NDArray[np.bool_]) -> bool:
+    """Whether times ascend, unknown ones last, but for where another user's begin."""
+    later = moments[1:] >= moments[:-1]
+    if moments.dtype.kind == "f":
+        later |= np.isnan(moments[1:])
+    return bool(np.all(later | begins))
 
 
 def group(codes: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:

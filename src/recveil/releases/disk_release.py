@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -107,9 +108,14 @@ def _masked(
                 real.append(whole(part.origin).drop_nulls().to_numpy())
                 put(found.add(part, pl.Series(tokens.names(part.rows.users.to_list()))))
         taken = np.sort(np.concatenate([people["released"].to_numpy() for people in found.people] or [np.zeros(0)]))
-        if np.all(np.diff(taken)) and not any(np.isin(some, taken).any() for some in real):
+        if np.all(np.diff(taken)) and not any(_any_of(some, taken) for some in real):
             yield mechanism.with_parameters(plan), found
             return
+
+
+def _any_of(ids: NDArray[Any], taken: NDArray[Any]) -> bool:
+    """Whether any of these is among sorted ones."""
+    return bool(len(taken)) and bool(np.any(taken[np.minimum(np.searchsorted(taken, ids), len(taken) - 1)] == ids))
 
 
 def _range(tokens: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -100,7 +100,7 @@ class Store:
                     current[:] = table.schema, [run.enter_context(w) for w in self._open(table.schema)]
                     for column, kind in frame.schema.items():
                         self.kinds[column] = wider(self.kinds.get(column, kind), kind)
-                part = where(frame)
+                part = where(frame).astype(np.uint16)  # which is sorted by counting
                 order = np.argsort(part, kind="stable")
                 ends = np.searchsorted(part[order], np.arange(self.parts + 1))
                 table = table.take(pa.array(order))
@@ -111,7 +111,7 @@ class Store:
 
     def _open(self, schema: pa.Schema) -> list[Any]:
         self.runs += 1
-        how = pa.ipc.IpcWriteOptions(compression="zstd")
+        how = pa.ipc.IpcWriteOptions(compression="lz4")
         files = [self._file(part, self.runs - 1) for part in range(self.parts)]
         return [pa.ipc.new_stream(_private(file), schema, options=how) for file in files]
 
