@@ -72,7 +72,7 @@ def speed(data: Interactions) -> None:
 def utility(data: Interactions, seeds: int) -> None:
     train, test = leave_one_post_out(data, np.random.default_rng(1))
     exact, rng = tables(train), np.random.default_rng(0)
-    spread = contributions(train)
+    spread = contributions(np.bincount(train.user))
     print(
         "  at record level a person with k tags has k times epsilon; k:",
         ", ".join(f"{n} {k:g}" for n, k in spread.items()),
