@@ -25,10 +25,11 @@ from scipy import sparse
 from recveil.data import Interactions, from_ids
 from recveil.dp.combining import told_next
 from recveil.intervals import bootstrap
+from recveil.items import PublicItems
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms import DpStreams
 from recveil.randomness import seeded
-from recveil.releases.catalogue import Catalogue
+from recveil.releases.catalogue import Catalogue, read_catalogue
 from recveil.releases.release import drawn, publish
 from recveil.series.participation import counts
 from recveil.series.periods import Period
@@ -49,6 +50,7 @@ class Log:
     items: pl.Series
     category: pl.Series | None
     windows: int
+    facts: PublicItems | None = None  # of the items, where they are used
 
 
 def dunnhumby(windows: int, seed: int) -> Log:
@@ -172,14 +174,20 @@ def by_items_alone(log: Log) -> Any:
 # --- ways to spend ------------------------------------------------------------------------------------------------
 
 
+def public_of(log: Log, data: Interactions) -> PublicInfo:
+    return PublicInfo(
+        data.kind, data.unit, data.items, None, True, sessions=data.session is not None,
+        features=None if log.facts is None else log.facts.over(data.items),
+    )  # fmt: skip
+
+
 def windows(log: Log, period: Period, mechanism: DpStreams, carry: bool, seed: int, first: int = 0) -> Iterator[Any]:
     """What a series publishes, window by window."""
     lists = Catalogue(log.items, is_public=True)
     data = lists.over(log.rows)
-    public = PublicInfo(
-        data.kind, data.unit, data.items, None, True, sessions=data.session is not None, earlier={} if carry else None
-    )
-    mine = of_window(mechanism, replace(public, earlier=None), period)
+    public = public_of(log, data)
+    mine = of_window(mechanism, public, period)
+    public = replace(public, earlier={} if carry else None)
     key = seeded(seed).derive("key")
     for place in range(first, log.windows):
         inside = np.ones(log.rows.n_users, dtype=bool)  # a session comes in one window alone
@@ -204,9 +212,10 @@ def everything(log: Log, period: Period, mechanism: DpStreams, seed: int) -> Int
     """(a): one release of all rows at the same epsilon."""
     lists = Catalogue(log.items, is_public=True)
     data = lists.over(log.rows)
-    public = PublicInfo(data.kind, data.unit, data.items, None, True, sessions=data.session is not None)
     whole = replace(mechanism, epsilon=period.epsilon, delta=period.delta)
-    return drawn(publish(data.canonical(), whole, public, seeded(seed)), seeded(seed).derive("draw"), "auto").data
+    return drawn(
+        publish(data.canonical(), whole, public_of(log, data), seeded(seed)), seeded(seed).derive("draw"), "auto"
+    ).data
 
 
 def main() -> None:
@@ -219,12 +228,16 @@ def main() -> None:
     given.add_argument("--draws", type=int, default=3)
     given.add_argument("--split", type=int, default=0)
     given.add_argument("--streams", type=int, default=30_000, help="how many are drawn, the same in all ways")
+    given.add_argument("--facts", action="store_true", help="use the file of items, too: its features are public")
+    given.add_argument("--ways", default="0123", help="which ways to spend, by their places in the table")
     wished = given.parse_args()
     log = (
         dunnhumby(wished.windows, wished.split)
         if wished.data == "dunnhumby"
         else sessions(wished.data, wished.windows, wished.split)
     )
+    if wished.facts:
+        log = replace(log, facts=read_catalogue(DATA / wished.data / "items.parquet").facts(log.items))
     window = "week" if wished.windows == 52 else "month"
     period = Period(1, 1, date(2017, 1, 1), "year", window, wished.epsilon, 1e-6, wished.participations)
     even = replace(period, participations=period.windows)
@@ -254,7 +267,7 @@ def main() -> None:
         "(b) series, nothing carried over": lambda k: made(log, period, mechanism, False, k, last_only=True),
         "(c) split evenly over the windows": lambda k: made(log, even, mechanism, False, k, last_only=True),
     }
-    for name, way in ways.items():
+    for name, way in (pair for place, pair in enumerate(ways.items()) if str(place) in wished.ways):
         before, scores, refused = process_time(), [], 0
         for k in range(wished.draws):
             try:

@@ -23,7 +23,7 @@ def test_a_series_of_the_folder_is_shown_and_a_broken_one_said(tmp_path: Path) -
     released(shop(tmp_path), log(), 2)
     found = views.watch(project)
     assert [(one["series"], one["left"], one["spent_on_a_person"]) for one in found["series"]] == [
-        ("shop.series", 2, 1)
+        ("shop.series", 2, 0.5)
     ]
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "series.json").write_text("{")

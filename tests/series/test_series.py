@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from shops import ITEMS, START, after, log, released, shop
 
 import recveil as package
-from recveil.data import concat, from_ids
+from recveil.data import NO_TIME, concat, from_ids
 from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
@@ -33,8 +33,8 @@ from recveil.series.opening import next_period
 from recveil.series.participation import counts, stretch
 from recveil.series.periods import Period, later
 from recveil.series.promise import as_synthesis, of_window
-from recveil.series.releasing import WindowsRequest, _cut, run_windows
-from recveil.series.showing import lines, shown
+from recveil.series.releasing import WindowsRequest, _cut, run_windows, seconds
+from recveil.series.showing import _most, lines, shown
 from recveil.series.state import STATE, load_state
 from recveil.series.verifying import verify_series
 
@@ -216,6 +216,25 @@ def test_a_new_period_opens_when_the_old_one_is_closed(tmp_path: Path) -> None:
     assert len([e for e in hash_chain.read(series.ledger) if "series" in e]) == 2
 
 
+def test_a_period_that_was_stopped_while_it_opened_has_the_promise_of_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a larger one would open under the smaller one's line, and the ledger would count too little."""
+    series = shop(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("recveil.series.opening.new_state", _stop)
+        with pytest.raises(KeyboardInterrupt):
+            next_period(series.path, now=after(4), epsilon=1.0)
+    with pytest.raises(RecveilError, match="the ledger has this period already, with epsilon 1 and"):
+        next_period(series.path, now=after(4), epsilon=6.0)
+    assert next_period(series.path, now=after(4), epsilon=1.0).period.epsilon == 1.0
+    assert [e["epsilon"] for e in hash_chain.read(series.ledger) if "series" in e] == [8.0, 1.0]
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -303,11 +322,15 @@ def test_a_session_over_the_edge_is_in_both_windows_each_with_its_rows(tmp_path:
     assert sorted(set(state.taken.tolist())) == [2] and len(state.person) == 301
 
 
-def test_milliseconds_are_told(tmp_path: Path) -> None:
-    rows = log()
-    series = shop(tmp_path, time_in="ms")
-    (left,) = released(series, replace(rows, time=rows.time * 1000), 1)
-    assert left.manifest["rows"] > 100
+@pytest.mark.parametrize("per_second", [1, 1000, 10**6, 10**9])
+def test_times_are_told_by_their_size_each_by_itself(per_second: int) -> None:
+    time = log(people=5).time
+    assert time is not None
+    mixed = np.concatenate([time * per_second, time, [NO_TIME]])
+    found = seconds(mixed)
+    assert found is not None and np.isnan(found[-1])
+    assert np.array_equal(found[:-1], np.concatenate([time, time]))
+    assert np.array_equal(seconds(mixed[:-1].astype(float)), found[:-1])
 
 
 def test_windows_that_are_not_what_they_say_are_found(tmp_path: Path) -> None:
@@ -348,7 +371,13 @@ def test_the_commands(recveil: Callable[..., Any]) -> None:
     assert [one["manifest"]["series"]["window"] for one in done["released"]] == [1, 2]
     again = recveil("series", "release", "shop.series", "log.parquet", "--until", "2026-01-20", code=4)
     assert "nothing to do" in again.stdout
-    assert "2 windows have left" in recveil("series", "show", "shop.series").stdout
+    assert "windows that left: 2; spent" in recveil("series", "show", "shop.series").stdout
+    bundle = "shop.series/bundles/00002-2026-01-12"
+    assert "carried over: the rows follow" in Path(bundle, "README.md").read_text()
+    recveil("decide", bundle, "--ledger", "people.jsonl")
+    sheet = Path("shop.series/owner/00002-2026-01-12/decision.html").read_text()
+    assert "Window 2 of series" in sheet and "for all 4 windows of the period until 2026-02-02" in sheet
+    assert len(list(Path("shop.series/bundles").iterdir())) == 2  # what is there is for recipients
     assert recveil("series", "verify", "shop.series", json_answer=True)["verified"]
     assert recveil("series", "forget", "shop.series", "--user", 3, json_answer=True)["forgotten"] == 1
     Path("shop.series/bundles/00001-2026-01-05/data.parquet").write_bytes(b"")
@@ -368,4 +397,16 @@ def test_the_python_face_and_what_is_shown(tmp_path: Path) -> None:
     found = shown(series, after(1.5))
     assert [w["status"] for w in found["windows"]] == ["left", "open", "to come", "to come"]
     assert found["next"] == "2026-01-19" and found["spent_on_a_person"] == 0.5
+    assert [_most([*range(n)], series) for n in range(5)] == [0, 1, 1, 2, 2]  # one of each stretch of two windows
     assert any("rows by window" in line for line in lines(found)) and "experiment" in lines(found)[-1]
+
+
+def test_a_project_releases_what_is_due(recveil: Callable[..., Any]) -> None:
+    """recveil run, from a timer: windows alone where no candidate is chosen, signed by the owner's key."""
+    package.write(log(), "log.parquet")
+    shop(Path.cwd(), seed=1)
+    Path("desk.toml").write_text('[data]\nsource = "log.parquet"\n[publish]\nseries = "shop.series"\n')
+    found = recveil("run", "desk.toml", json_answer=True)
+    assert [Path(name).name[:5] for name in found["windows"]] == ["00001", "00002", "00003", "00004"]
+    assert (Path(found["windows"][0]) / "claims.jsonl").exists()
+    assert "no window is due" in recveil("run", "desk.toml").stdout

@@ -20,10 +20,13 @@ from recveil.dp.combining import (
     nothing_known,
     told_next,
 )
-from recveil.mechanisms.dp_streams import carried
-from recveil.mechanisms.dp_streams.counting import UNIT
+from recveil.dp.noise import gaussian
+from recveil.ids import keys
+from recveil.mechanisms.dp_streams import carried, carried_space
+from recveil.mechanisms.dp_streams.counting import EDGES, UNIT
 from recveil.releases.published import load_statistics
 from recveil.series.folder import open_series
+from recveil.series.opening import window_mechanism
 from recveil.series.verifying import verify_series
 
 
@@ -124,4 +127,60 @@ def _weights(rows: Any, week: int) -> Any:
 
 def test_without_a_public_list_nothing_is_carried(tmp_path: Path) -> None:
     series = shop(tmp_path, items=None, catalogue_is_public=False, seed=1)
+    assert not series.carries
     assert not any(left.manifest["series"]["carried"] for left in released(series, log(), 2))
+    assert shop(tmp_path / "listed").carries
+
+
+def test_the_prior_of_many_people_s_pairs_is_finite() -> None:
+    """A million people's counts, multiplied and squared, do not fit into the floats in which tables are kept."""
+    have, pairs = np.full(3, 3e10, np.float32), np.array([2e10, 2e10, 0.0], np.float32)
+    first = {"carried.items": have}
+    variance = {"carried.pairs.variance": np.array([1e6, 1e6, np.inf], np.float32)}
+    lengths = {"carried.lengths": np.ones(len(EDGES)), "carried.lengths.variance": np.ones(len(EDGES))}
+    second = {"carried.kept": np.arange(3), "carried.windows": np.ones(1), "carried.pairs": pairs}
+    found = carried.tables((first, second | variance | lengths))
+    assert np.asarray(found.pairs)[1, 2] * UNIT == pytest.approx(2e10, rel=1e-3)  # as independence has it
+
+
+# --- features of items --------------------------------------------------------------------------------------------
+
+
+def test_the_space_of_features_stays_so_that_its_tables_add_up(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.csv"
+    facts.write_text("item,kind\n" + "\n".join(f"{i},{'ab'[i // 8]}" for i in range(ITEMS)) + "\n")
+    series = shop(tmp_path, items=str(facts), seed=5, epsilon=4.0)
+    made = released(series, log(people=1500), 3)
+    assert [left.manifest["series"]["carried"] for left in made] == [True] * 3
+    windows = [load_statistics(series.statistics(left.window.number)).rounds for left in made]
+    assert windows[-1][0]["carried.forget"] == [0.0]
+    for number, name in ((0, "sizes"), (1, "space"), (1, "decoy"), (2, "loadings"), (2, "pairs"), (2, "transitions")):
+        told = windows[-1][number]
+        assert np.allclose(told[f"carried.{name}"], np.mean([w[number][name] for w in windows], axis=0), rtol=1e-4)
+        assert np.allclose(told[f"carried.{name}.variance"] * 3, windows[0][number][f"carried.{name}.variance"])
+    assert all(np.array_equal(w[0]["vectors"], windows[0][0]["vectors"]) for w in windows)
+    assert windows[-1][2]["carried.windows"] == [3.0]
+    laws = window_mechanism(series).laws(series.public)  # type: ignore[attr-defined]
+    tables, left = carried_space.seen(windows[-1], laws)
+    assert np.allclose(tables[2]["loadings"], windows[-1][2]["carried.loadings"])
+    assert left["loadings"].deviation * np.sqrt(3) == pytest.approx(laws["loadings"].deviation, rel=1e-3)
+
+
+def test_a_new_item_has_no_place_and_another_list_makes_the_space_anew() -> None:
+    vectors, duel = np.arange(6, dtype=np.float32).reshape(3, 2), np.ones((3, 4), np.float32)
+    before = {"ids": keys(pl.Series([10, 20, 30])), "vectors": vectors, "duel": duel}
+    before |= {"loadings": np.arange(6.0), "loadings.variance": np.ones(6)}
+    public: Any = _Public(pl.Series([30, 10, 20, 40]), before)
+    have = np.array([5.0, 5.0, 5.0, 1.0])
+    space = carried_space.space_before(public, have)
+    assert space is not None and space[0].tolist() == [[4, 5], [0, 1], [2, 3], [0, 0]]
+    first = {"vectors": space[0], "carried.forget": np.zeros(1)}
+    noise = {"loadings": gaussian(1)}
+    found = carried_space.with_earlier({"loadings": np.zeros(8)}, (first, {}), public, noise, None)
+    assert found["carried.loadings"].tolist() == [2.0, 2.5, 0.0, 0.5, 1.0, 1.5, 0.0, 0.0]
+    assert found["carried.loadings.variance"].tolist() == [0.5] * 6 + [1.0] * 2
+    assert carried_space.space_before(public, have[::-1] ** 2) is None  # the new one is what people have
+    first["vectors"] = space[0] + 1
+    found = carried_space.with_earlier({"loadings": np.ones(8)}, (first, {}), public, noise, None)
+    assert found["carried.loadings"].tolist() == [1.0] * 8
+    assert found["carried.loadings.variance"].tolist() == [1.0] * 8

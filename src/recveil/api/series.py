@@ -60,7 +60,7 @@ def open_series(path: Any, mechanism: str | None = None, **wishes: Any) -> OpenS
     path: its folder; `mechanism`: for a new one, a spec without epsilon and delta, such as "dp-streams".
     epsilon: with `delta` of a whole `period`, for one `unit`: a user, or a session; entered in `ledger`.
     participations: in how many windows of a period a person counts at most; `window`: day, week, month.
-    start: the first day; `late`: whether late events drop or count in the open window; `time_in`: s or ms of numbers.
+    start: the first day; `late`: whether late events drop or count in the open window.
     items: the public file, with `catalogue_is_public` and `publish_titles` as for `release`; `carry`: over windows.
     seed: makes it an experiment that can be repeated.
 

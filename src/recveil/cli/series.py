@@ -49,7 +49,6 @@ def new(
     late: Annotated[
         str, typer.Option(metavar="RULE", help="Events of a window that has left: drop, or open: count them now.")
     ] = "drop",
-    time_in: Annotated[str, typer.Option(metavar="UNIT", help="Of numbers in the column of times: s, ms, us.")] = "s",
     carry: Annotated[
         bool, typer.Option("--carry/--no-carry", help="Combine each window with what earlier ones published.")
     ] = True,
@@ -64,7 +63,7 @@ def new(
 
     request = SeriesRequest(
         out, with_, ledger, epsilon, delta, participations, period, window, _day("--start", start), one_file(items),
-        catalogue_is_public, publish_titles, unit, late, time_in, carry, seed,
+        catalogue_is_public, publish_titles, unit, late, carry, seed,
     )  # fmt: skip
     made = run_new_series(request)
     _answer_opened(made, window_mechanism(made), as_json)
@@ -190,8 +189,8 @@ def _answer_opened(made: Any, mechanism: Any, as_json: bool) -> None:
     from recveil.series.showing import lines, shown
 
     found = shown(made)
-    if made.facts.carry and (made.facts.items is None or made.public.features is not None):
-        why = "without a public list of items" if made.facts.items is None else "where facts of items are used"
+    if made.facts.carry and not made.carries:
+        why = f"of {mechanism.name}" if made.facts.items else "without a public list of items"
         say(f"{why} every window stands for itself: nothing is carried over")
     say(f"each window is made by {text(mechanism)}")
     answer(found, lines(found)[:2], as_json)

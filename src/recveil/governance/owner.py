@@ -23,7 +23,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.catalogue import ATTACKS
 from recveil.measurement import skipped_in
 from recveil.releases import claims
-from recveil.releases.bundle import placed, verified_digests
+from recveil.releases.bundle import BUNDLES, SERIES, placed, verified_digests
 from recveil.releases.claims import CLAIMS, Checked, Known, SignedClaim
 from recveil.releases.places import Folder, Place, os_errors
 from recveil.releases.signing import Signer
@@ -42,6 +42,8 @@ def owner_folder(bundle: str | Path | Place, chosen: str | None = None) -> Folde
     place = placed(bundle)
     if isinstance(place, Folder):
         path = place.path.resolve() if place.path.name in ("", "..") else place.path
+        if path.absolute().parent.name == BUNDLES and (path.absolute().parents[1] / SERIES).exists():
+            return Folder(path.absolute().parents[1] / "owner" / path.name)  # the folder it is in is for recipients
         return Folder(path.parent / f"{path.name}.owner")
     return Folder(Path(f"{place.uri.rstrip('/').rpartition('/')[2]}.owner"))
 

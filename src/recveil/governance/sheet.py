@@ -179,7 +179,11 @@ def _guarantee(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
     promise = dict(manifest["guarantee"])
     holds = promise["epsilon"] is not None and promise["status"] in ("proved", "experiment")
     people = manifest["users"]
+    facts = manifest.get("series")
     return promise | {
+        "series": facts and tell("series", window=facts["window"], begin=facts["begin"], end=facts["end"],
+                                 windows=facts["windows"], last=facts["period_end"], name=facts["name"],
+                                 epsilon=f"{facts['window_epsilon']:g}", delta=f"{facts['window_delta']:g}"),
         "odds": tell("odds_delta" if promise["delta"] else "odds", epsilon=f"{promise['epsilon']:g}",
                      delta=f"{promise['delta']:g}", times=factor(promise["epsilon"])) if holds else None,
         "delta_people": tell("delta_people", delta=f"{promise['delta']:g}", people=f"{people:,}",
@@ -208,6 +212,8 @@ def _residual(
         risks.append(tell("risk.given", given=promise["given"]))
     if promise["status"] == "proved" and promise["unit"] not in ("user", None):
         risks.append(tell("risk.unit", unit=tell(f"unit.{promise['unit']}")))
+    if "series" in manifest:
+        risks.append(tell("risk.series", last=manifest["series"]["period_end"]))
     if missing:
         risks.append(tell("risk.missing", names=", ".join(dict.fromkeys(gap["attack"] for gap in missing))))
     risks.append(tell("risk.unknown_within" if promise["epsilon"] else "risk.unknown"))

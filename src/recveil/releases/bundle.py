@@ -27,6 +27,7 @@ from recveil.releases.signing import Signer
 
 Format = Literal["parquet", "csv", "inter", "itemsets"]
 MANIFEST, CARD, TABLES = "manifest.json", "README.md", "tables"
+SERIES, BUNDLES = "series.json", "bundles"  # an owner's series: what is settled, and beside it what is for recipients
 TITLES = "items.parquet"  # public names of items, where the owner declared that they may be published
 DERIVED = ("datapackage.json", "dataset-metadata.json")  # what `recveil export` adds for others, out of the manifest
 

@@ -139,6 +139,8 @@ def _figures(manifest: dict[str, Any]) -> list[str]:
             f"for all {facts['windows']} windows of the period until {facts['period_end']} together",
             f"- this window alone: epsilon = {facts['window_epsilon']:g}, delta = {facts['window_delta']:g}",
         ]
+        if facts["carried"] and facts["window"] > facts["first"]:
+            lines.append("- carried over: the rows follow the tables of this window and of earlier ones together")
     if promise["proof"]:
         lines.append(f"- proof: {promise['proof']} in recveil's documentation")
     return [*lines, ""]

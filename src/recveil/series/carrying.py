@@ -10,10 +10,8 @@ from recveil.series.folder import Series
 
 
 def earlier_of(series: Series, number: int) -> dict[str, Any] | None:
-    """What the last window that left tells this one: nothing yet before the first; None where nothing is carried over,
-    since the items are not public and every window selects its own.
-    """
-    if series.facts.items is None or not series.facts.carry:
+    """What the last window that left tells this one: nothing before the first; None where nothing is carried over."""
+    if not series.carries:
         return None
     before = [n for n in sorted(series.left()) if n < number and series.statistics(n).exists()]
     return told_next(load_statistics(series.statistics(before[-1])).rounds) if before else {}

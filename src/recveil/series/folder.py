@@ -23,15 +23,14 @@ from recveil.errors import RecveilError
 from recveil.formats.files import written
 from recveil.mechanism import PublicInfo, Synthesis
 from recveil.releases import hash_chain, ledger
-from recveil.releases.bundle import MANIFEST
+from recveil.releases.bundle import BUNDLES, MANIFEST, SERIES
 from recveil.releases.catalogue import Catalogue, read_catalogue
 from recveil.series.periods import Period, Window
 from recveil.series.promise import as_synthesis
 from recveil.series.state import settle
 
-SERIES, BUNDLES, STATISTICS, STAGED, LOCK = "series.json", "bundles", "statistics", ".staged", ".lock"
+STATISTICS, STAGED, LOCK = "statistics", ".staged", ".lock"
 LATE = ("drop", "open")
-TICKS = {"s": 1, "ms": 1000, "us": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class SeriesFacts:
     unit: str = "user"
     items: str | None = None
     late: str = "drop"
-    time_in: str = "s"
     carry: bool = True
     publish_titles: bool = False
     seed: int | None = None
@@ -72,6 +70,11 @@ class Series:
         for it would lose it. Both rules look at its own record alone.
         """
         return self.facts.unit == "session"
+
+    @property
+    def carries(self) -> bool:
+        """Whether windows are combined with earlier ones: where the items are public, and every window has the same."""
+        return self.facts.carry and self.facts.items is not None and self.mechanism.carries
 
     @property
     def ledger(self) -> Path:
@@ -171,6 +174,7 @@ def open_series(path: str | Path) -> Series:
     path = Path(path)
     try:
         found = json.loads((path / SERIES).read_text())
+        found["facts"].pop("time_in", None)  # of a version before: times are told by their size
         return Series(path, SeriesFacts(**found["facts"]), tuple(map(_period, found["periods"])))
     except (OSError, ValueError, KeyError, TypeError) as why:
         if isinstance(why, RecveilError):

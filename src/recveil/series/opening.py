@@ -7,14 +7,16 @@ import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from recveil.errors import RecveilError, unknown
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import text
 from recveil.releases import aside, hash_chain, ledger
+from recveil.releases.bundle import BUNDLES, SERIES
 from recveil.releases.catalogue import check_public, read_catalogue
 from recveil.releases.places import Folder, check_vacant, whole
-from recveil.series.folder import BUNDLES, LATE, SERIES, STATISTICS, TICKS, Series, SeriesFacts, open_series
+from recveil.series.folder import LATE, STATISTICS, Series, SeriesFacts, open_series
 from recveil.series.periods import Period
 from recveil.series.promise import as_synthesis, check, of_period, of_window
 from recveil.series.state import new_state
@@ -24,7 +26,7 @@ from recveil.series.state import new_state
 class SeriesRequest:
     """A series at `out`: at most `participations` of the windows of a period count for one person, and all of them
     together spend `epsilon` and `delta` on her. `items`: the public file; `late`: events of a window that has left
-    are dropped, or count in the one that is open; `time_in`: what numbers in the column of times are.
+    are dropped, or count in the one that is open.
     """
 
     out: str
@@ -41,16 +43,14 @@ class SeriesRequest:
     publish_titles: bool = False
     unit: str = "user"
     late: str = "drop"
-    time_in: str = "s"
     carry: bool = True
     seed: int | None = None
 
 
 def run_new_series(request: SeriesRequest, now: datetime | None = None) -> Series:
     """The series; its first period is open."""
-    for option, value, known in (("--late", request.late, LATE), ("--time-in", request.time_in, TICKS)):
-        if value not in known:
-            raise unknown(option, value, known)
+    if request.late not in LATE:
+        raise unknown("--late", request.late, LATE)
     if request.unit not in ("user", "session"):
         raise unknown("--unit", request.unit, ("user", "session"))
     path = Path(request.out)
@@ -65,7 +65,7 @@ def run_new_series(request: SeriesRequest, now: datetime | None = None) -> Serie
     period = Period(1, 1, start, request.period, request.window, request.epsilon, request.delta, request.participations)
     facts = SeriesFacts(
         secrets.token_hex(8), request.mechanism, _from(path, request.ledger), request.unit,
-        _from(path, request.items) if request.items else None, request.late, request.time_in, request.carry,
+        _from(path, request.items) if request.items else None, request.late, request.carry,
         request.publish_titles, request.seed,
     )  # fmt: skip
     with whole(Folder(path)) as part:
@@ -119,11 +119,22 @@ def _reserve(series: Series) -> None:
     if without := aside.share_aside(hash_chain.read(series.ledger)):
         line["people"] = [without, 1.0]
     with hash_chain.locked(series.ledger) as chain:
-        if any((e.get("series"), e.get("period")) == (series.facts.name, period.number) for e in chain.entries):
-            return
+        for entered in chain.entries:
+            if (entered.get("series"), entered.get("period")) == (series.facts.name, period.number):
+                _same(entered, line)
+                return
         if series.facts.seed is None:
             ledger.refuse(chain.entries, line, outside=False)
         chain.add(line)
+
+
+def _same(entered: dict[str, Any], line: dict[str, Any]) -> None:
+    """A period that was stopped while it was opened opens with the promise that the ledger has of it, and no other."""
+    if any(entered.get(name) != line.get(name) for name in ("epsilon", "delta", "participations", "rho", "rho_fails")):
+        raise RecveilError(
+            f"the ledger has this period already, with epsilon {entered['epsilon']:g} and participations "
+            f"{entered['participations']}: open it with these"
+        )
 
 
 def _from(path: Path, file: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recveil.data import NO_TIME, Interactions
 from recveil.dp.combining import told_next
@@ -28,12 +29,13 @@ from recveil.releases.progress import SILENT, WARNING, Progress
 from recveil.releases.published import save_statistics, told
 from recveil.releases.release import Release, release
 from recveil.series.carrying import earlier_of
-from recveil.series.folder import TICKS, Series
+from recveil.series.folder import Series
 from recveil.series.periods import Window
 from recveil.series.promise import check, of_period, of_window
 from recveil.series.state import State, load_state
 
 NOTHING = "nothing"  # the note of a window in which nothing stood out of the noise
+_NO_SECONDS = 1e11
 _BACK = 60.0  # seconds by which clocks of two machines may differ
 
 
@@ -75,9 +77,10 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
         mechanism = series.mechanism
         rows = replace(request.data, broken="drop").all_rows(progress)
         mechanism.check_fit(rows)
+        rows = replace(rows, time=seconds(rows.time))
         state = replace(state, schema=_checked_schema(series, state, rows), clock=max(state.clock, now.timestamp()))
         rows, _ = aside.left_in(series.ledger, rows)
-        _warn(series, due, rows, progress)
+        _warn(due, rows, progress)
         answer = ledgers.chosen_on_data(series.ledger)
         done = []
         tick = progress.counter("windows", len(due))
@@ -127,30 +130,40 @@ def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[t
     return found
 
 
+def seconds(time: NDArray[Any] | None) -> NDArray[np.float64] | None:
+    """Seconds since 1970, NaN where there are none. A number too large for them (after the year 5000) counts milli-,
+    micro- or nanoseconds: each by itself, so that nobody's row says what another's means.
+    """
+    if time is None:
+        return None
+    known = ~np.isnan(time) if time.dtype.kind == "f" else time != NO_TIME
+    found = np.where(known, time, np.nan).astype(np.float64)
+    for _ in range(3):
+        found = np.where(np.abs(found) >= _NO_SECONDS, found / 1000, found)
+    return found
+
+
 def _cut(series: Series, rows: Interactions, window: Window) -> Interactions:
     """The rows of a window; where late events count, all rows before it too: the log then holds what is new."""
-    begin, end = (second * TICKS[series.facts.time_in] for second in window.seconds)
-    time = rows.time
+    (begin, end), time = window.seconds, rows.time
     assert time is not None
-    known = ~np.isnan(time) if time.dtype.kind == "f" else time != NO_TIME
     late = series.facts.late == "open"
-    return rows.take(known & (time < end) & ((time >= begin) | late))
+    return rows.take((time < end) & ((time >= begin) | late))  # a row without a time is in no window
 
 
-def _warn(series: Series, due: list[Window], rows: Interactions, progress: Progress) -> None:
+def _warn(due: list[Window], rows: Interactions, progress: Progress) -> None:
     """What the owner should know of the log, on the owner's own screen."""
     assert rows.time is not None
-    ticks = TICKS[series.facts.time_in]
-    known = rows.time[~np.isnan(rows.time)] if rows.time.dtype.kind == "f" else rows.time[rows.time != NO_TIME]
+    known = rows.time[~np.isnan(rows.time)]
     if len(known) < len(rows):
         progress.note(f"{WARNING}{len(rows) - len(known):,} rows have no time, and are in no window")
-    ahead = int(np.count_nonzero(known >= due[-1].seconds[1] * ticks))
+    ahead = int(np.count_nonzero(known >= due[-1].seconds[1]))
     if ahead:
         progress.note(f"{WARNING}{ahead:,} rows are of windows that have not ended; they wait for theirs")
     for window in due:
         begin, end = window.seconds
-        days = np.unique((known[(known >= begin * ticks) & (known < end * ticks)] // ticks - begin) // 86400)
-        missing = (end - begin) // 86400 - len(days)
+        days = (known[(known >= begin) & (known < end)] - begin) // 86400
+        missing = (end - begin) // 86400 - np.count_nonzero(np.bincount(days.astype(np.int64)))
         if missing:
             progress.note(
                 f"{WARNING}{missing} days of window {window.number} have no row; a window leaves once: where the log "

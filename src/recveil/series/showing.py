@@ -9,6 +9,7 @@ from typing import Any
 from recveil.dp.budget import epsilon_of
 from recveil.releases.bundle import MANIFEST
 from recveil.series.folder import Series
+from recveil.series.participation import stretch
 from recveil.series.periods import Window
 
 _COUNTS = ("rows", "users", "items")
@@ -19,7 +20,7 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
     period, now, left = series.period, now or datetime.now(UTC), series.left()
     windows = [_window(series, period.at(n), left, now) for n in range(period.first, period.last + 1)]
     waiting = [w for w in windows if w["status"] in ("due", "open", "to come")]
-    most = min(sum(w["status"] == "left" for w in windows), period.participations)
+    most = _most([w["window"] - period.first for w in windows if w["status"] == "left"], series)
     rho = next((w["rho"] for w in windows if w["status"] == "left" and w["rho"]), None)
     return {
         "series": str(series.path),
@@ -35,9 +36,17 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
         "windows": windows,
         "left": sum(w["status"] == "left" for w in windows),
         "next": waiting[0]["end"] if waiting else None,
-        "carry": series.facts.carry and series.facts.items is not None,
+        "carry": series.carries,
         "experiment": series.facts.seed is not None,
     }
+
+
+def _most(places: list[int], series: Series) -> int:
+    """In how many of these windows anybody counts at most: one of each stretch, unless the first ones are taken."""
+    many = series.period.participations
+    if series.takes_first:
+        return min(len(places), many)
+    return len({stretch(place, series.period.windows, many)[0] for place in places})
 
 
 def _window(series: Series, window: Window, left: dict[int, dict[str, Any]], now: datetime) -> dict[str, Any]:
@@ -76,7 +85,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"(period {period['number']})",
         f"promise of the period: epsilon {found['epsilon']:g}, delta {found['delta']:g} for every {found['unit']}, who "
         f"counts in at most {found['participations']} windows",
-        f"{found['left']} windows have left; spent on a {found['unit']} so far: at most "
+        f"windows that left: {found['left']}; spent on a {found['unit']} so far: at most "
         f"{found['spent_on_a_person']:.0%} of the budget",
     ]
     done = [w for w in windows if w["rows"] is not None]

@@ -12,8 +12,8 @@ from typing import Any
 
 from recveil.dp.budget import rho_of
 from recveil.errors import RecveilError
-from recveil.releases.bundle import MANIFEST, BrokenBundleError, verify
-from recveil.series.folder import BUNDLES, SERIES, open_series
+from recveil.releases.bundle import BUNDLES, MANIFEST, SERIES, BrokenBundleError, verify
+from recveil.series.folder import open_series
 
 _SAME = ("name", "period", "period_begin", "period_end", "first", "windows", "participations", "spec")
 

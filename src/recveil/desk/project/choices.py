@@ -150,12 +150,12 @@ class Owner:
 @dataclass(frozen=True)
 class Publish:
     exports: Texts = ("zip",)
+    series: str = ""  # a folder: its windows that are due leave with every recveil run
 
 
 @dataclass(frozen=True)
 class Judging:
     """people: the share set aside before the first release, to judge models of others within epsilon; 0: nobody.
-
     submissions: files to be judged. references: most-popular and item-knn of the release beside them.
     """
 

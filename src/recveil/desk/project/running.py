@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recveil.desk.project.bundles import bundle_place, decided, published_place
+from recveil.desk.project.bundles import bundle_place, decided, published_place, signer
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.deciding import sign_decision, write_sheet
 from recveil.desk.project.folder import FILE, Project, open_project
@@ -14,8 +14,11 @@ from recveil.desk.project.jobs import DONE, Job, JobStore
 from recveil.desk.project.plan import jobs_of, standing_bundle
 from recveil.desk.project.stages import perform
 from recveil.errors import RecveilError
+from recveil.releases.claims import OWNER
 from recveil.releases.progress import Progress
 from recveil.releases.signing import Ask
+from recveil.series.folder import open_series
+from recveil.series.releasing import WindowsRequest, run_windows
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,15 @@ def run_project(
     run = Run(JobStore(project), choices, progress)
     if compare and (choices.candidates.specs or choices.candidates.files):
         run.do("candidates")
+    windows = _windows(run, ask) if choices.publish.series else {}
+    if windows and not choices.candidates.chosen:
+        return windows
     made = run.do("bundle")[0]
     run.do("red-team")
     name, manifest = made["name"], made["manifest"]
-    lines = [f"{bundle_place(project, name)}: {manifest['rows']:,} rows by {manifest['spec']}"]
-    found: dict[str, Any] = {"bundle": str(bundle_place(project, name)), "manifest": manifest}
+    lines = windows.pop("lines", [])
+    lines += [f"{bundle_place(project, name)}: {manifest['rows']:,} rows by {manifest['spec']}"]
+    found: dict[str, Any] = windows | {"bundle": str(bundle_place(project, name)), "manifest": manifest}
     lines += _decision(run, name, ask)
     found |= {"decision": decided(project, name) or None, "published": None}
     if found["decision"] == "approved":
@@ -64,6 +71,16 @@ def run_project(
             run.do("court")
             run.do("judge")
     return found | {"lines": lines}
+
+
+def _windows(run: Run, ask: Ask) -> dict[str, Any]:
+    """The windows of the series that are due, under the promise that its ledger has."""
+    project, choices = run.desk.project, run.choices
+    series = open_series(project.path(choices.publish.series))
+    key = signer(project, OWNER, choices.owner.key, ask)
+    left = run_windows(WindowsRequest(series, project.input(choices.data), key=key), run.progress)
+    lines = [f"{one.bundle}: {one.manifest['rows']:,} rows, window {one.window.number}" for one in left]
+    return {"windows": [one.bundle for one in left], "lines": lines or [f"{series.path}: no window is due"]}
 
 
 def _decision(run: Run, name: str, ask: Ask) -> list[str]:

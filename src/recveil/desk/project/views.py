@@ -234,7 +234,8 @@ def watch(project: Project) -> dict[str, Any]:
 
 def _series(project: Project) -> tuple[list[dict[str, Any]], list[str]]:
     """Where each series in the folder of the project stands, and why others cannot be shown."""
-    from recveil.series.folder import SERIES, open_series
+    from recveil.releases.bundle import SERIES
+    from recveil.series.folder import open_series
     from recveil.series.showing import shown
 
     found, broken = [], []

@@ -64,6 +64,7 @@ class DpStreams(Synthesis):
     reads_sessions = True
     reads_features = True
     takes_many = True
+    carries = True
     most_of_one = MOST_OF_ONE
     fewest_items = FEWEST_ITEMS
 

@@ -34,14 +34,14 @@ def is_carried(published: tuple[Tables, ...]) -> bool:
     return bool(published) and f"{CARRIED}items" in published[0]
 
 
-def with_items(found: dict[str, Any], public: PublicInfo, variance: int) -> dict[str, Any]:
+def with_items(found: dict[str, Any], public: PublicInfo, variance: float) -> dict[str, Any]:
     """The first round with the counts of items as all windows tell them, by each way to forget."""
     ids, noisy, before = keys(public.items), found["items"].astype(np.float64), public.earlier
-    at = _places(before.get("ids"), ids)
+    at = places(before.get("ids"), ids)
     tables = [_stored(before, f"items.{k}").at(at) for k in range(len(FORGET))]
     skill = before.get("skill", np.zeros((2, len(FORGET))))
     if "kept" in before:
-        cells = _places(ids, before["ids"][before["kept"]])
+        cells = places(ids, before["ids"][before["kept"]])
         skill = skill + foretold(tables, noisy, float(variance), cells[cells >= 0])
     told = dict(found)
     for k, forget in enumerate(FORGET):
@@ -58,7 +58,7 @@ def kept(first: Tables, public: PublicInfo) -> Ints:
     value, deviation = first[f"{CARRIED}items"], np.sqrt(first[f"{CARRIED}items.variance"])
     least = np.full(len(value), float(ndtri(1 - _BY_CHANCE / max(len(value), 4 * _BY_CHANCE))))
     if "kept" in public.earlier:
-        at = _places(first[f"{CARRIED}ids"], public.earlier["ids"][public.earlier["kept"]])
+        at = places(first[f"{CARRIED}ids"], public.earlier["ids"][public.earlier["kept"]])
         least[at[at >= 0]] *= _STAYS
     stands = value > least * deviation
     order = np.lexsort((-value / deviation, ~stands))
@@ -66,45 +66,59 @@ def kept(first: Tables, public: PublicInfo) -> Ints:
 
 
 def with_tables(
-    found: dict[str, Any], mine: Ints, first: Tables, public: PublicInfo, variances: Mapping[str, int]
+    found: dict[str, Any],
+    mine: Ints,
+    first: Tables,
+    public: PublicInfo,
+    variances: Mapping[str, float],
+    where: Mapping[str, Ints] | None = None,
 ) -> dict[str, Any]:
-    """The second round, about the items `mine`, with its tables as all windows tell them; variances by name."""
+    """The last round, pairs of the items `mine`, with its tables as all windows tell them; variances by name."""
     old = np.full(len(mine), -1)
     if "kept" in public.earlier:
-        old = _places(public.earlier["ids"][public.earlier["kept"]], keys(public.items)[mine])
+        old = places(public.earlier["ids"][public.earlier["kept"]], keys(public.items)[mine])
     before = len(public.earlier.get("kept", ()))
     i, j = np.triu_indices(len(mine), 1)
     a, b = old[i], old[j]
     cells = np.where((a >= 0) & (b >= 0), a * (2 * before - a - 1) // 2 + b - a - 1, -1)
     moves = np.where((old[:, None] >= 0) & (old >= 0), old[:, None] * before + old, -1).ravel()
-    told, forget = dict(found), float(first[f"{CARRIED}forget"][0])
-    for name, variance in variances.items():
-        known = _stored(public.earlier, name)
-        known = known.at({"pairs": cells, "transitions": moves}.get(name, np.arange(len(found[name]))))
-        told |= _record(name, known.after(found[name].astype(np.float64), float(variance), forget))
+    forget = float(first[f"{CARRIED}forget"][0])
+    stood = {"pairs": cells, "pairs_alone": cells, "transitions": moves} | dict(where or {})
+    told = after(found, public.earlier, variances, forget, stood)
     windows = 1 + (1 - forget) * (float(public.earlier["windows"][0]) if "windows" in public.earlier else 0.0)
     return told | {f"{CARRIED}kept": mine, f"{CARRIED}windows": np.array([windows])}
+
+
+def after(
+    found: dict[str, Any], before: Tables, variances: Mapping[str, float], forget: float, where: Mapping[str, Ints]
+) -> dict[str, Any]:
+    """Tables of a window as all windows tell them; where: at which place each cell stood, else at the same."""
+    told = dict(found)
+    for name, variance in variances.items():
+        known = _stored(before, name).at(where.get(name, np.arange(len(found[name]))))
+        told |= _record(name, known.after(found[name].astype(np.float64), float(variance), forget))
+    return told
 
 
 def tables(published: tuple[Tables, ...]) -> StreamTables:
     """The combined statistics in units of one person, with the deviations of their noise."""
     second, mine = published[1], published[1][f"{CARRIED}kept"]
     m = len(mine)
-    have = np.maximum(published[0][f"{CARRIED}items"][mine], 0.0)
+    have = np.maximum(published[0][f"{CARRIED}items"][mine].astype(np.float64), 0.0)  # squares of squares follow
     G = np.zeros((m, m))
     i, j = np.triu_indices(m, 1)
-    G[i, j], sigma = _even("pairs", second, have[i] * have[j])
+    G[i, j], sigma = even("pairs", second, have[i] * have[j])
     moves, move_sigma = None, 0.0
     if f"{CARRIED}transitions" in second:
-        flat, move_sigma = _even("transitions", second, np.outer(have, have).ravel())
+        flat, move_sigma = even("transitions", second, np.outer(have, have).ravel())
         moves = flat.reshape(m, m) / UNIT
-    lengths = _estimate(second, "lengths")
+    lengths = estimate(second, "lengths")
     deviation = np.sqrt(lengths.variance)
     sizes = np.where(lengths.value > 3 * deviation, lengths.value, 0.0) / UNIT / ONE_LENGTH
     sizes *= second[f"{CARRIED}windows"][0]  # as many are drawn as the tables speak of; that costs nothing
     many = None
     if f"{CARRIED}sessions" in second:
-        numbers = _estimate(second, "sessions")
+        numbers = estimate(second, "sessions")
         many = Numbers(numbers.value / UNIT, float(np.sqrt(numbers.variance.max())) / UNIT, SESSIONS)
     return StreamTables(
         mine, np.maximum(have, 1e-9) / UNIT, (G + G.T) / UNIT, lengths.value / UNIT, moves, sigma / UNIT,
@@ -112,15 +126,15 @@ def tables(published: tuple[Tables, ...]) -> StreamTables:
     )  # fmt: skip
 
 
-def _even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:
+def even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:
     """A table of one deviation: where less is known of a cell it stays nearer to independence."""
-    found = _estimate(second, name)
+    found = estimate(second, name)
     weight = np.where(np.isfinite(found.variance), 1 / found.variance, 0.0)
     scale = float((weight * shape * found.value).sum()) / max(float((weight * shape**2).sum()), 1e-300)
     return evened(found, shape * max(scale, 0.0))
 
 
-def _estimate(told: Tables, name: str) -> CarriedTable:
+def estimate(told: Tables, name: str) -> CarriedTable:
     value, variance = (told[f"{CARRIED}{name}{mark}"] for mark in _MARKS)
     return CarriedTable(value.astype(np.float64), variance.astype(np.float64))
 
@@ -128,7 +142,7 @@ def _estimate(told: Tables, name: str) -> CarriedTable:
 def _stored(before: Tables, name: str) -> CarriedTable:
     if name not in before:
         return nothing_known(0)
-    return _estimate({f"{CARRIED}{key}": table for key, table in before.items()}, name)
+    return estimate({f"{CARRIED}{key}": table for key, table in before.items()}, name)
 
 
 def _record(name: str, found: CarriedTable) -> dict[str, Any]:
@@ -136,7 +150,7 @@ def _record(name: str, found: CarriedTable) -> dict[str, Any]:
     return dict(zip((f"{CARRIED}{name}{mark}" for mark in _MARKS), parts, strict=True))
 
 
-def _places(known: Any, wanted: Any) -> Ints:
+def places(known: Any, wanted: Any) -> Ints:
     """Where each wanted id stands among the known ones, both by their keys; -1: nowhere."""
     if known is None or not len(known):
         return np.full(len(wanted), -1, dtype=np.int64)

@@ -6,6 +6,7 @@ have cost goes into pairs alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from recveil import kernels
 from recveil.data import Interactions
 from recveil.dp.budget import variance
+from recveil.dp.combining import CARRIED
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.mechanism import PublicInfo, Sums
+from recveil.mechanisms.dp_streams import carried_space
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
 from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
@@ -24,7 +27,7 @@ from recveil.randomness import Source
 from recveil.views.sessions import Sessions, sessions
 
 Ints = NDArray[np.int64]
-Laws = dict[str, Law]
+Laws = Mapping[str, Any]  # the law of noise of each table, or what is left of it over several windows
 
 SIZES = np.append(1, EDGES)  # classes of numbers of items, among all that are public
 FEWEST_PAIRED, MOST_PAIRED = 10, 4096
@@ -51,7 +54,7 @@ def shares(n_items: int, epsilon: float, ordered: bool, by_sessions: bool) -> di
     return found
 
 
-def laws(rho: float, parts: dict[str, float]) -> Laws:
+def laws(rho: float, parts: dict[str, float]) -> dict[str, Law]:
     """The noise of every table; `alone` is that of pairs where the space is left out."""
     found = {name: gaussian(variance(UNIT, part * rho)) for name, part in parts.items()}
     alone = gaussian(variance(UNIT, (parts["loadings"] + parts["pairs"]) * rho))
@@ -98,6 +101,9 @@ def publish(
 ) -> dict[str, Any]:
     """The round's tables with noise, and what the next round must know of them."""
     found = {name: table + draw(noise[name], len(table), source.derive(name)) for name, table in counts.items()}
+    if public.earlier is not None:
+        chosen = paired(published, uses_space(published, noise)) if len(published) == 2 else None
+        found = carried_space.with_earlier(found, published, public, noise, chosen)
     return found if published else found | learned(found, public, noise)
 
 
@@ -109,12 +115,17 @@ def learned(first: dict[str, Any], public: PublicInfo, noise: Laws) -> dict[str,
     from scipy.special import ndtri
 
     assert public.features is not None
-    noisy, sigma = first["items"] / UNIT, noise["items"].deviation / UNIT
+    (told,), left = carried_space.seen((first,), noise)
+    noisy, sigma = told["items"] / UNIT, left["items"].deviation / UNIT
     have = popularity(noisy, sigma, public.features.weighted())
-    people = float(smooth(first["sizes"] / UNIT, noise["sizes"].deviation / UNIT).sum())
-    d = directions(people, 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
-    vectors, duel = spaces(reduced(public.features, d), have)
-    found = {"popularity": have, "vectors": vectors, "duel": duel}
+    space = carried_space.space_before(public, have)
+    if space is None:
+        many = float(people((told,), left).sum())
+        d = directions(many, 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
+        space = spaces(reduced(public.features, d), have)
+    found = {"popularity": have, "vectors": space[0], "duel": space[1]}
+    if public.earlier is not None:
+        found |= {f"{CARRIED}vectors": space[0], f"{CARRIED}duel": space[1]}
     for name, by, least in (("paired", have, 2.0), ("standing", noisy, _STANDS * float(ndtri(1 - 1 / len(have))))):
         many = min(max(int((noisy > least * sigma).sum()), FEWEST_PAIRED), MOST_PAIRED, len(have))
         found[name] = np.sort(np.argsort(-by, kind="stable")[:many])
@@ -138,6 +149,7 @@ def paired(published: tuple[Any, ...], used: bool) -> Ints:
 
 def uses_space(published: tuple[Any, ...], noise: Laws) -> bool:
     """Whether the features tell anything of people, by the second round alone."""
+    published, noise = carried_space.seen(published, noise)
     vectors = published[0]["duel"]
     table = moments(published[1]["decoy"], vectors.shape[1], UNIT)
     sigma = noise["decoy"].deviation / UNIT
@@ -167,13 +179,14 @@ def known(published: tuple[Any, ...], public: PublicInfo, noise: Laws) -> SpaceT
 def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered: bool) -> StreamTables:
     """The published statistics in units of one person, over all items if the space is used."""
     used = uses_space(published, noise)
+    published, noise = carried_space.seen(published, noise)
     chosen, last = paired(published, used), published[2]
     m, many = len(chosen), last.get("sessions")
     name, sizes = _name("pairs", used), people(published, noise)[1:]
     lengths, sigma = last[_name("lengths", used)] / UNIT, noise[name].deviation / UNIT
     whole = None
     if used or not (lengths > 3 * sigma).any():
-        whole = sizes if sizes.any() else np.ones(len(EDGES))
+        whole = sizes * carried_space.windows(last) if sizes.any() else np.ones(len(EDGES))
     kept = np.arange(len(public.items)) if used else chosen
     return StreamTables(
         kept,

@@ -34,7 +34,7 @@ class SpaceTables:
     paired: Ints
     people: float
     moment_sigma: float
-    loading_sigma: float
+    loading_sigma: Any  # a number, or one for each item
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,14 @@ def smooth(counts: Floats, sigma: float) -> Floats:
     return np.asarray(found * (max(float(counts.sum()), 1.0) / found.sum()))
 
 
-def popularity(noisy: Floats, sigma: float, known: Any) -> Floats:
+def popularity(noisy: Floats, sigma: float | Floats, known: Any) -> Floats:
     """How many have each item: as its features tell, times a ratio of its own. No item of the catalogue has none.
 
     known: items x features. Counts are exp of a linear function of them, fitted by weighted squares; the ratios have a
     law that the noisy counts tell.
     """
-    weights, level = np.zeros(known.shape[1]), np.log(max(float(noisy.mean()), 1e-3 * sigma))
+    sigma = np.broadcast_to(sigma, noisy.shape)
+    weights, level = np.zeros(known.shape[1]), np.log(max(float(noisy.mean()), 1e-3 * float(sigma.min())))
     for _ in range(40):
         mean = np.exp(np.clip(known @ weights + level, -12, 12))
         certain = 1 / (sigma**2 + mean**2)
@@ -69,7 +70,7 @@ def popularity(noisy: Floats, sigma: float, known: Any) -> Floats:
         if max(np.abs(step).max(initial=0.0), abs(step_level)) < 1e-3:
             break
     mean = np.exp(np.clip(known @ weights + level, -12, 12))
-    far = ((noisy[:, None] - mean[:, None] * _RATIOS) / sigma) ** 2
+    far = ((noisy[:, None] - mean[:, None] * _RATIOS) / sigma[:, None]) ** 2
     likely = np.exp(0.5 * (far.min(1, keepdims=True) - far))
     share = np.full(len(_RATIOS), 1 / len(_RATIOS))
     for _ in range(100):
