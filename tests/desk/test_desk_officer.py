@@ -229,7 +229,10 @@ def test_a_tab_comes_back_after_a_restart_and_no_page_shows_json(tmp_path: Path)
     html = {"Accept": "text/html"}
     with RunningDesk(tmp_path / "desk") as first:
         cookies, base = dict(first.client.cookies), first.base
-        assert first.client.get("/nothing", headers=html).headers["content-type"].startswith("text/html")
+        for path in ("/nothing", "/api/sheet/page", "/api/dossier", "/api/candidates/report", "/api/odds?epsilon=x"):
+            answer = first.client.get(path, headers=html)
+            assert answer.status_code >= 400 and "<h1>" in answer.text, path
+            assert first.client.get(path).headers["content-type"] == "application/problem+json"
     with RunningDesk(tmp_path / "desk") as again:
         assert again.base == base
         with httpx.Client(base_url=base, cookies=cookies) as old:
@@ -238,6 +241,7 @@ def test_a_tab_comes_back_after_a_restart_and_no_page_shows_json(tmp_path: Path)
             turned = stranger.get("/start", headers=html, follow_redirects=True)
             assert turned.status_code == 403 and "<h1>" in turned.text
             assert stranger.get("/api/state").status_code == 401
+            assert "<h1>" in stranger.get("/start", headers=html | {"Host": "evil.example"}).text
     assert (tmp_path / "desk" / ".desk.address").stat().st_mode & 0o077 == 0
 
 

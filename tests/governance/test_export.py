@@ -58,6 +58,29 @@ def test_an_exported_bundle_is_still_the_bundle(tmp_path: Path, to: str) -> None
         assert (tmp_path / "there" / file.name).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.parametrize("format", ["parquet", "csv", "inter"])
+def test_a_csv_has_the_rows_whatever_the_bundle_is_kept_as(tmp_path: Path, format: Format) -> None:
+    save(release(ratings(), Pseudonymise()), tmp_path / "out", format=format)
+    made = export(tmp_path / "out", "csv", tmp_path / "films")
+    assert sorted(made["files"]) == ["README.md", "films.csv", "manifest.json"]
+    frame, table = load(tmp_path / "out").frame(), pl.read_csv(tmp_path / "films" / "films.csv", infer_schema=False)
+    for column in [name for name in ("item", "rating") if name in frame.columns]:
+        assert sorted(table[column]) == sorted(frame[column].cast(pl.Float64 if column == "rating" else pl.String)
+                                               .cast(pl.String)), column  # fmt: skip
+    assert len(table) == len(frame) and any("rows alone" in line for line in made["remarks"])
+
+
+def test_titles_travel_beside_a_csv(tmp_path: Path, recveil: Run) -> None:
+    (tmp_path / "shop.csv").write_text(
+        "user,item\n" + "".join(f"u{u},i{(u + k) % 9}\n" for u in range(30) for k in range(4))
+    )
+    (tmp_path / "items.csv").write_text("item,title\n" + "".join(f'i{i},"Thing, {i}"\n' for i in range(9)))
+    recveil("release", "shop.csv", "--with", "pseudonymise", "-o", "out", "--items", "items.csv", "--publish-titles",
+            "--catalogue-is-public")  # fmt: skip
+    assert "items.csv" in export(tmp_path / "out", "csv", tmp_path / "shop")["files"]
+    assert "Thing, 3" in set(pl.read_csv(tmp_path / "shop" / "items.csv")["title"])
+
+
 def test_kaggle_and_frictionless_have_their_descriptions(tmp_path: Path) -> None:
     save(release(ratings(), Pseudonymise()), tmp_path / "out", licence="CC-BY-4.0", format="csv")
     export(tmp_path / "out", "kaggle", tmp_path / "my films")

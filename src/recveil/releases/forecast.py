@@ -74,13 +74,19 @@ class Forecast:
     def help(self) -> list[str]:
         """What would keep enough, by how much."""
         found = ["a public file of the items: --items items.csv --catalogue-is-public"]
-        if times := _times(lambda n: forecast(self.mechanism, grown(self.size, n))):
-            found.append(f"about {ceil(times * self.size.people):,} people, a longer window for instance")
+        if people := people_needed(self):
+            found.append(f"about {people:,} people, a longer window for instance")
         epsilon: float = getattr(self.mechanism, "epsilon", 0.0)
         if epsilon and (times := _times(lambda n: _stronger(self.mechanism, epsilon * n, self.size))):
             weak = ", which is a weak promise" if epsilon * times > 10 else ""
             found.append(f"an epsilon of about {epsilon * times:.2g}{weak}")
         return found
+
+
+def people_needed(expected: Forecast) -> int | None:
+    """With about how many people enough would be kept; None where no number helps."""
+    times = _times(lambda n: forecast(expected.mechanism, grown(expected.size, n)))
+    return ceil(times * expected.size.people) if times else None
 
 
 def _stronger(mechanism: Any, epsilon: float, size: LogSize) -> Forecast | None:

@@ -13,10 +13,10 @@ from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recveil.desk.pages.problems import problem
+from recveil.desk.pages.problems import FAILED, for_person, page, problem
 from recveil.web.headers import HEADERS
 
 OPEN = ("/static/", "/shared/")  # what anybody may see: it is in the package
@@ -62,12 +62,6 @@ class Keys:
         return found is not None and compare_digest(found.value.encode(), self.secret.encode())
 
 
-def is_page(scope: Scope) -> bool:
-    """Whether a person asks, who wants a page and no document."""
-    wanted = Headers(scope=scope).get("accept", "")
-    return scope["method"] == "GET" and not scope["path"].startswith("/api/") and "text/html" in wanted
-
-
 class DeskGuard:
     """ASGI middleware of a desk."""
 
@@ -89,8 +83,9 @@ class DeskGuard:
 
         refusal = self.refusal(scope)
         answer: ASGIApp = self.app if refusal is None else problem(*refusal)
-        if refusal is not None and is_page(scope):
-            answer = RedirectResponse("/", 303) if refusal[0] == 401 else PlainTextResponse(refusal[1], refusal[0])
+        if refusal is not None and for_person(scope):
+            status, line = refusal
+            answer = RedirectResponse("/", 303) if status == 401 else page(status, FAILED, line)
         await answer(scope, receive, secured)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:

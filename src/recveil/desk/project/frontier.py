@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from recveil.desk.project import plan
+from recveil.desk.project.advice import advice
 from recveil.desk.project.bundles import recipient
 from recveil.desk.project.choices import Choices
+from recveil.desk.project.deciding import question
 from recveil.desk.project.folder import Project
-from recveil.desk.project.jobs import JobStore
+from recveil.desk.project.jobs import FAILED, JobStore
 from recveil.desk.project.views import OUTSIDE, NotThereError, figures_of
 from recveil.evaluation.candidates import ELSEWHERE
+from recveil.governance.recipients import built_in
 from recveil.guarantee import from_record
 from recveil.measurement import Measurement, skipped_in
 from recveil.report.table import Entry, Report, Words, short
@@ -50,13 +53,17 @@ def candidates(project: Project) -> dict[str, Any]:
     """The frontier as far as it is known, and a card for each candidate."""
     choices, _ = project.read()
     report, ids = report_of(project, choices)
+    desk = JobStore(project)
+    failed = [one.about for one in plan.candidate_jobs(desk, choices) if desk.state(one.id) == FAILED]
+    to = question(project, choices).to if choices.recipient.name else built_in()["public"]  # the strictest
     best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
-    chosen = plan.chosen_job(JobStore(project), choices)
+    chosen = plan.chosen_job(desk, choices)
     return {
         "verdict": [verdict(report)],
         "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
         "skipped": list(report.skipped),
         "outside_proof": OUTSIDE,
+        "advice": advice(report, choices, to, [spec for spec in failed if not spec.startswith(plan.FILE)]),
     }
 
 

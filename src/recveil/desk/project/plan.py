@@ -113,6 +113,11 @@ def settled(desk: JobStore, choices: Choices, changes: Mapping[str, Any]) -> dic
         check_share(desk.project, choices, choices.changed({"judge": judge}))
     if isinstance(data, dict) and isinstance(source := data.get("source"), str) and source:
         data["source"] = desk.project.stored(source)
+    if isinstance(data, dict) and isinstance(items := data.get("items"), str) and items:
+        try:
+            data["items"] = desk.project.stored(items)
+        except ChoiceError as why:
+            raise ChoiceError("data.items", str(why)) from None
     if isinstance(wanted, dict):
         if isinstance(files := wanted.get("files"), list):
             wanted["files"] = [_stored_file(desk, name) for name in files]

@@ -141,7 +141,7 @@ def red_team(project: Project, language: str = "en") -> dict[str, Any]:
         "bundle": found["name"],
         "guarantee": desk.result(found["name"])["manifest"]["guarantee"],
         "weaker": evidence.weaker_than(to, found["measurements"]),
-        "use": use_kept.against_wish(found["measurements"], question(project, choices).wish),
+        "use": use_kept.against_wish(found["measurements"], question(project, choices).wish, tell),
         "knowledge": found["knowledge"],
         "recipient": to.title,
     }

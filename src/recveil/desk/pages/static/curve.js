@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { apart, figure, numbers, path } from "./picture.js";
 import { percent, say } from "./words.js";
 
-const [LEFT, TOP, BOTTOM, LETTER, NARROW] = [54, 14, 46, 7.8, 480];
+const [LEFT, TOP, BOTTOM, LETTER, NARROW] = [54, 14, 46, 8.8, 480];
 
 /**
  * lines: [{name, key, colour, dashed, points: [{known, value, low, high}]}]. What lies between low and high is shaded

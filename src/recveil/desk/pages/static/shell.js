@@ -45,7 +45,11 @@ function steps({ steps: all }) {
       : make("span", { class: "closed", title: why || null }, ...inside);
     return make("li", { class: state }, entry);
   });
-  keepFocus(document.getElementById("steps"), entries);
+  const list = document.getElementById("steps");
+  keepFocus(list, entries);
+  const at = list.querySelector("[aria-current]"); // on a phone the names of the steps stand in one line
+  const [box, inner] = [list, at].map((one) => one?.getBoundingClientRect());
+  if (at) list.scrollLeft += inner.left + inner.width / 2 - (box.left + box.width / 2);
 }
 
 /** Put new entries in a list whose focused link may be among the old ones. */

@@ -2,10 +2,11 @@
 
 import { make } from "/shared/dom.js";
 import { additions } from "../additions.js";
+import { advice } from "../advice.js";
 import { candidateCard } from "../candidate.js";
 import { curve } from "../curve.js";
 import { frontier } from "../frontier.js";
-import { action, job, part, refill, written } from "../pieces.js";
+import { action, job, part, refill, told, written } from "../pieces.js";
 import { hear } from "../notices.js";
 import { ask } from "../server.js";
 import { sameSpec, shortSpec } from "../specs.js";
@@ -13,12 +14,13 @@ import { busy, cancel, change, choices, jobs, onResult, watch, work } from "../s
 import { count, engine, known, say } from "../words.js";
 
 let entries = [];
+let given = []; // advice, where nothing is good enough
 let shown = null; // the id of the card that is open
 
 export async function show(root) {
   const limits = await acceptable();
   const list = make("ul", { class: "jobs candidates" });
-  const places = { picture: make("div"), card: make("div", { id: "card" }), little: make("div"), verdict: make("div") };
+  const places = { picture: make("div"), card: make("div", { id: "card" }), little: make("div"), verdict: make("div"), advice: make("div") };
   const run = action(say("candidates.run"), () => work("candidates"), { class: "main", id: "run" });
   const stop = action(
     say("candidates.stop"),
@@ -32,6 +34,7 @@ export async function show(root) {
     list,
     make("p", { class: "row" }, run, stop),
     additions(),
+    places.advice,
     part(
       say("candidates.frontier"),
       make("p", { class: "lead" }, say("candidates.frontier.lead")),
@@ -52,6 +55,7 @@ export async function show(root) {
     run.disabled = !waiting().length;
     refill(list, ...listed(open));
     const done = jobs("candidate").filter((one) => one.state === "done").length;
+    refill(places.advice, running.length ? null : advice(given)); // while trials run, one of them may be good enough
     if (running.length) hear(say("candidates.heard", { done, of: done + running.length }));
   });
   function paint() {
@@ -62,6 +66,8 @@ export async function show(root) {
   });
   onResult("candidates", (found) => {
     entries = found?.entries ?? [];
+    given = found?.advice ?? [];
+    refill(places.advice, busy("candidate").length ? null : advice(given));
     shown ??= entries.find((one) => one.chosen)?.id ?? null;
     refill(
       places.verdict,
@@ -83,6 +89,8 @@ export async function show(root) {
           )
         : null,
     );
+    if (found?.skipped.length)
+      places.verdict.append(make("details", {}, make("summary", {}, say("candidates.skipped")), ...told(found.skipped)));
     paint();
   });
 }
@@ -131,7 +139,17 @@ function listed(open) {
         "data-key": `card-${spec}`,
         "aria-label": say("candidates.card_of", { name: spec }),
       });
-    return job(made, title, make("span", { class: "actions" }, card, remove));
+    const take =
+      made.state === "done" &&
+      ours.includes(spec) &&
+      !sameSpec(spec, choices().candidates.chosen) &&
+      action(say("candidates.take"), () => change({ candidates: { chosen: spec } }), {
+        class: "small-button",
+        "data-key": `take-${spec}`,
+        "aria-label": say("candidates.take_one", { name: spec }),
+      });
+    const taken = sameSpec(spec, choices().candidates.chosen) && make("b", { class: "taken" }, say("candidates.taken"));
+    return job(made, title, make("span", { class: "actions" }, taken, take, card, remove));
   });
 }
 

@@ -62,7 +62,9 @@ function evidence(found) {
 
 /** To the officer: her own door to this folder, or one file. */
 function handOver() {
-  const line = `recveil desk --project ${now().project.folder} --as officer --key HER.key`;
+  const { folder } = now().project;
+  const quoted = /^[\w./~-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
+  const line = `recveil desk --project ${quoted} --as officer --key HER.key`;
   return part(
     say("decide.hand"),
     make("p", { class: "lead" }, say("decide.hand.lead")),
