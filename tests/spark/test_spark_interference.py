@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from doors import DOORS, PROVED, SENT, Cell, House, Instrument, fits_spark, release_on_spark, table
 from oddities import MARK, ODDITIES, POSITIONS, base_of, filled
 from test_doors import STREAMS, faults, thinned
 
 from recveil.errors import RecveilError
+from recveil.formats import read
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse
 from recveil.spark.chunks import total
@@ -102,6 +105,14 @@ def test_a_tag_that_nobody_else_has(spec: str, instrument: Instrument) -> None:
         release_on_spark(house, made, [*base_of(made), *more], "csv") for more in ([], [{**filled(made), "tag": MARK}])
     )
     assert one.code == 0 and one == other
+
+
+def test_bytes_of_one_row_that_are_no_letters_refuse_nothing(spark: Any, tmp_path: Path) -> None:
+    texts = pa.array([b"1", b"2", b"\xff\xfe", b"3"] * 4, pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"user": [str(n // 4) for n in range(16)], "item": texts}), tmp_path / "log.parquet")
+    found = read_table(spark, str(tmp_path / "log.parquet"), broken="drop")
+    there = read(tmp_path / "log.parquet", broken="drop")
+    assert found.layout.items.to_list() == there.items.to_list() == ["1", "2", "3", "\ufffd\ufffd"]
 
 
 @pytest.mark.slow

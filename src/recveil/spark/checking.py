@@ -106,6 +106,7 @@ def _value(column: Column, role: str, kind: str, wanted: Wanted, name: str) -> C
         column = column.cast("bigint")
     else:
         missing = ["", *NAN] if wanted.text and not declared else [""]
+        column = fn.make_valid_utf8(column)  # a parquet may hold any bytes in a column of text
         column = fn.when(~column.isin(missing), column)
         return _parsed(column, "bigint", _ID) if declared == "int" else column
     return column.cast("string") if declared == "text" else column
