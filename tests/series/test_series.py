@@ -262,6 +262,37 @@ def test_a_lost_or_older_state_is_refused(tmp_path: Path) -> None:
     assert next_period(series.path, now=after(4)).period.number == 2
 
 
+def test_a_lost_or_older_ledger_is_refused(tmp_path: Path) -> None:
+    """Else a window would leave twice, with noise of its own each time, wherever its first bundle has gone."""
+    series, rows = shop(tmp_path), log()
+    heads = [series.ledger, series.ledger.with_name(series.ledger.name + ".head")]
+    before = {file: file.read_bytes() for file in heads}
+    released(series, rows, 1)
+    named = {file: file.read_bytes() for file in heads}
+    for copies in (before, {}):
+        for moved in (False, True):
+            for file in heads:
+                file.unlink(missing_ok=True)
+            for file, held in copies.items():
+                file.write_bytes(held)
+            bundle = series.bundle(series.period.at(1))
+            if moved:
+                shutil.move(bundle, tmp_path / "published")
+            with pytest.raises(RecveilError, match="an older copy is in its place"):
+                released(series, rows, 2)
+            if moved:
+                shutil.move(tmp_path / "published", bundle)
+    for file, held in named.items():
+        file.write_bytes(held)
+    settled = series.path / "series.json"
+    honest = settled.read_text()
+    settled.write_text(honest.replace('"participations": 2', '"participations": 1'))
+    with pytest.raises(RecveilError, match="not in it as the series has it"):
+        released(series, rows, 2)
+    settled.write_text(honest)
+    assert [left.window.number for left in released(series, rows, 2)] == [2]
+
+
 def test_another_schema_no_times_and_another_unit_are_refused(tmp_path: Path) -> None:
     series, rows = shop(tmp_path), log()
     released(series, rows, 1)

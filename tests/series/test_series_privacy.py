@@ -117,6 +117,7 @@ def _uncapped(self: Any, users: Any, *_: Any) -> Any:
 def test_with_a_window_twice_she_moves_it_by_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Series, "due", lambda self, now: self.period.closed(now))
     monkeypatch.setattr(Series, "enter", lambda self, line: None)  # noqa: ARG005
+    monkeypatch.setattr(releasing, "_check_ledger", lambda *_: None)
     monkeypatch.setattr(Series, "put_out", lambda self, window: shutil.rmtree(self.staged))  # noqa: ARG005
     with pytest.raises(AssertionError):
         check_sensitivity(tmp_path, "restart")
@@ -271,6 +272,7 @@ def test_the_audit_breaks_where_windows_are_released_twice(tmp_path: Path, monke
     seeds = iter(range(100, 200))  # the second time has noise of its own
     monkeypatch.setattr(releasing, "_seed", lambda *_: next(seeds))
     monkeypatch.setattr(Series, "enter", lambda self, line: None)  # noqa: ARG005
+    monkeypatch.setattr(releasing, "_check_ledger", lambda *_: None)
     monkeypatch.setattr(Series, "put_out", lambda self, window: shutil.rmtree(self.staged))  # noqa: ARG005
     found, promised = audited(tmp_path / "s", times=2)
     assert found > promised, found

@@ -80,12 +80,17 @@ def next_(
 
     Example: recveil series next shop.series
     """
+    from recveil.series.folder import open_series
     from recveil.series.opening import next_period, window_mechanism
+    from recveil.series.showing import shown
 
     changed: dict[str, Any] = {
         name: v for name, v in (("epsilon", epsilon), ("participations", participations)) if v is not None
     }
+    lost = sum(window["status"] == "due" for window in shown(open_series(place))["windows"])
     made = next_period(place, **changed)
+    if lost:
+        say(f"warning: {lost} windows of the period before had not left, and never will")
     _answer_opened(made, window_mechanism(made), as_json)
 
 

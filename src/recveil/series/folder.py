@@ -95,6 +95,15 @@ class Series:
         lines = [e for e in hash_chain.read(self.ledger) if e.get("window", {}).get("series") == self.facts.name]
         return {int(e["window"]["number"]): e["window"] | {"date": e["date"]} for e in lines}
 
+    def here(self) -> list[int]:
+        """The windows of this period whose bundles are here; 0 beside them."""
+        names = [p.name[:5] for p in (self.path / BUNDLES).iterdir() if (p / MANIFEST).exists()]
+        return [0, *(int(name) for name in names if name.isdigit() and int(name) >= self.period.first)]
+
+    def is_opened_by(self, line: dict[str, Any]) -> bool:
+        """Whether this line of a ledger has the promise of the period."""
+        return (line.get("series"), line.get("period")) == (self.facts.name, self.period.number)
+
     def due(self, now: datetime) -> list[Window]:
         """The windows that have ended and have not left, in their order; none before one that left."""
         last = max(self.left(), default=0)

@@ -120,7 +120,7 @@ def _reserve(series: Series) -> None:
         line["people"] = [without, 1.0]
     with hash_chain.locked(series.ledger) as chain:
         for entered in chain.entries:
-            if (entered.get("series"), entered.get("period")) == (series.facts.name, period.number):
+            if series.is_opened_by(entered):
                 _same(entered, line)
                 return
         if series.facts.seed is None:

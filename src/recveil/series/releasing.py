@@ -21,7 +21,7 @@ from recveil.ids import narrow
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import text
 from recveil.randomness import Source
-from recveil.releases import aside
+from recveil.releases import aside, hash_chain
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import save
 from recveil.releases.inputs import Input
@@ -92,12 +92,15 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
             state.save(series.path)
             made = _made(series, deduplicate(mine, request.data.duplicates), mechanism, window)  # type: ignore[arg-type]
             done.append(_left(request, told(made, answer), window))
+            state = replace(state, left=window.number)
+            state.save(series.path)
             tick(1)
         return done
 
 
 def _check_state(series: Series, state: State, now: datetime | None) -> None:
     last = max((n for n in series.left() if n >= series.period.first), default=0)
+    _check_ledger(series, max(state.left, *series.here()), last)
     if state.through < last:
         raise RecveilError(
             f"the state of {series.path} knows of window {state.through}, and window {last} has left: an older copy "
@@ -107,6 +110,20 @@ def _check_state(series: Series, state: State, now: datetime | None) -> None:
     if now is not None and now.timestamp() < state.clock - _BACK:
         before = datetime.fromtimestamp(state.clock, UTC).isoformat(timespec="minutes")
         raise RecveilError(f"the clock went back: it says {now.isoformat(timespec='minutes')}, and it was {before}")
+
+
+def _check_ledger(series: Series, seen: int, last: int) -> None:
+    """A ledger that lacks the promise, or a window that was seen to leave, is not the one of this series."""
+    period, wrong = series.period, ""
+    line = next((e for e in hash_chain.read(series.ledger) if series.is_opened_by(e)), None)
+    if line is None or any(line[n] != getattr(period, n) for n in ("epsilon", "delta", "participations")):
+        wrong = "the promise of this period is not in it as the series has it"
+    elif seen > last:
+        wrong = f"window {seen} has left, and it does not name it"
+    if wrong:
+        raise RecveilError(
+            f"{series.ledger} is lost, or an older copy is in its place: {wrong}; put the right one back"
+        )
 
 
 def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[tuple[str, str], ...]:

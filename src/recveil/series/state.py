@@ -39,6 +39,7 @@ class State:
     period: int
     seeded: bool = False
     through: int = 0  # the last window that was written down
+    left: int = 0  # the last window that was seen to leave
     clock: float = 0.0  # when that was
     schema: tuple[tuple[str, str], ...] = ()
     person: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)
@@ -98,7 +99,7 @@ class State:
 
     def save(self, folder: Path) -> None:
         """On the disk when it returns, for its owner alone."""
-        facts = {name: getattr(self, name) for name in ("period", "seeded", "through", "clock", "schema")}
+        facts = {name: getattr(self, name) for name in ("period", "seeded", "through", "left", "clock", "schema")}
         header = np.frombuffer(json.dumps(facts | {"key": self.key.hex()}).encode(), np.uint8)
         with written(folder / STATE, private=True) as file:
             np.savez(file, header=header, person=self.person, taken=self.taken, latest=self.latest, erased=self.erased)
