@@ -18,7 +18,7 @@ from recveil.items import PublicItems
 from recveil.kernels import directions as directions_kernel
 from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
 from recveil.mechanism import PublicInfo
-from recveil.mechanisms.dp_streams import DpStreams, known
+from recveil.mechanisms.dp_streams import DpStreams, expectations, known
 from recveil.mechanisms.dp_streams.counting import UNIT
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
 from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
@@ -260,8 +260,6 @@ def test_every_item_of_the_file_can_occur_and_kinds_are_kept() -> None:
 
 
 def test_many_items_are_drawn_by_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recveil.mechanisms.dp_streams import expectations
-
     monkeypatch.setattr(expectations, "WHOLE", 50)
     monkeypatch.setattr(expectations, "NEAREST", 30)
     data, made = world(), mechanism("transitions")
@@ -274,6 +272,55 @@ def test_many_items_are_drawn_by_their_nearest(monkeypatch: pytest.MonkeyPatch) 
     assert G[same].sum() / G.sum() > 0.4
     assert set(drawn.tables) == {"items", "pairs"}
     assert drawn.tables["items"].height == N
+
+
+def test_long_streams_of_very_many_items_are_not_drawn_from_a_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "WHOLE", 50)
+    data, made = world(), mechanism()
+    public = public_of(data, facts())
+    rounds = publish(data, made, public, seeded(2)).rounds
+    assert known.uses_space(rounds, made.laws(public))
+    monkeypatch.setattr(known, "_LONG", 3.0)  # people have two to eight items
+    assert not known.uses_space(rounds, made.laws(public))
+
+
+def _kinds(rng: np.random.Generator, strange: int) -> SpaceTables:
+    """Items of which some have no features, and those of one kind meet six times as often."""
+    n = 60
+    table = (rng.random((n, 5)) < 0.3).astype(float)
+    table[:strange] = 0
+    length = np.linalg.norm(table, axis=1, keepdims=True)
+    rows = sparse.csr_array(np.divide(table, length, out=np.zeros_like(table), where=length > 0))
+    empty = np.zeros((n, 3), dtype=np.float32)
+    return SpaceTables(rows, empty, 40 / np.sqrt(np.arange(1, n + 1)), np.eye(3), empty, np.arange(n), 500.0, 1.0, 1.0)
+
+
+def test_items_with_like_features_are_near_whatever_people_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, n, pull = _kinds(np.random.default_rng(3), 7), 60, 2.0
+    monkeypatch.setattr(expectations, "NEAREST", 20)
+    found = expectations._near_by_features(tables, pull).toarray()
+    weight = np.exp(pull * (tables.facts @ tables.facts.T).toarray()) * tables.have
+    told = np.diff(tables.facts.indptr) > 0
+    assert 30 < told.sum() <= n - 7
+    for item in np.flatnonzero(told):
+        near = np.argsort(-weight[item])[:21]
+        near = near[near != item]
+        assert set(np.flatnonzero(found[item])) == set(near)
+        np.testing.assert_allclose(found[item, near], weight[item, near] / weight[item, near].sum(), rtol=1e-5)
+    assert not found[~told].any()
+
+
+def test_the_pull_of_features_follows_what_noisy_pairs_show() -> None:
+    rng = np.random.default_rng(4)
+    tables = _kinds(rng, 0)
+    alike = (tables.facts @ tables.facts.T).toarray()
+    found = []
+    for pull in (0.0, 2.0):
+        noise = np.triu(rng.standard_normal(alike.shape), 1)
+        pairs = np.exp(pull * alike) * np.outer(tables.have, tables.have) / 500 + noise + noise.T
+        np.fill_diagonal(pairs, 0)
+        found.append(expectations.kinship(tables, pairs.astype(np.float32)))
+    assert found == [0.0, 4.0], "twice the pull that is there"
 
 
 def test_few_people_are_served() -> None:

@@ -22,6 +22,9 @@ _CERTAIN = 2.0  # deviations by which people's places must fit better than momen
 _DOUBT = 0.5  # how far the strength of tastes may lie from 1, about
 _EIGENS = 2048  # paired items up to which directions of their own are sought in what the space leaves
 _BLOCK = 1 << 24
+_KIN = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0)  # how much likeness of features pulls, which the noisy pairs choose
+_BY_KIN = 0.5  # of an item's pairs among very many items: what features tell without anybody's rows
+_SHARPER = 2.0  # times the pull that fits: drawn rows are few, and what is told must stand out of the chance in them
 
 
 def likeness(known: SpaceTables, found: Tastes, sharp: float | None, left: Ints, right: Ints) -> Floats:
@@ -57,6 +60,18 @@ def sharpness(known: SpaceTables, found: Tastes, noisy: Singles, sigma: float) -
         if fit > best:
             best, chosen = fit, sharp
     return chosen
+
+
+def kinship(known: SpaceTables, noisy: Singles) -> float:
+    """How much likeness of features pulls: twice as much as fits the noisy pairs."""
+    sums, own = known.have[known.paired], scipy.sparse.csr_array(known.facts[known.paired])
+    alike, chance, best, chosen = (own @ own.T).toarray(), np.outer(sums, sums), -np.inf, 0.0
+    for pull in _KIN:
+        table = balanced(np.exp(pull * alike) * chance, sums)
+        fit = float((table * noisy).sum()) / max(float(np.sqrt((table**2).sum())), 1e-300)
+        if fit > best:
+            best, chosen = fit, pull
+    return _SHARPER * chosen
 
 
 def strength(known: SpaceTables, alike: Floats, noisy: Singles, sigma: float) -> float:
@@ -115,7 +130,7 @@ def expected_pairs(
             table.sum(1),
             found if sharp is None else None,
         )
-    near = balanced(_nearest(known, found, sharp), known.have)
+    near = balanced(_nearest(known, found, sharp, kinship(known, noisy)), known.have)
     inside = near[known.paired][:, known.paired].toarray()
     better = _corrected(inside, noisy, sigma)
     keep = _largest(better.astype(np.float32), NEAREST)
@@ -170,8 +185,22 @@ def _corrected(prior: Floats, noisy: Singles, sigma: float) -> Floats:
     return np.asarray(better.astype(np.float64) / scale)
 
 
-def _nearest(known: SpaceTables, found: Tastes, sharp: float | None) -> scipy.sparse.csr_array:
-    """The pairs that the space expects most of, some for each item, a block of items at a time."""
+def _nearest(known: SpaceTables, found: Tastes, sharp: float | None, pull: float) -> scipy.sparse.csr_array:
+    """The pairs that are expected most of, some for each item: by the space, and by kin.
+
+    The space has few directions, and what is told of rare items in it is mostly noise; features have neither.
+    """
+    one_way = _near_in_space(known, found, sharp)
+    if pull > 0:
+        kin = _near_by_features(known, pull)
+        told = scipy.sparse.diags_array(np.where(np.diff(kin.indptr) > 0, _BY_KIN, 0.0))
+        one_way = one_way - told @ one_way + told @ kin
+    one_way = scipy.sparse.csr_array(scipy.sparse.diags_array(known.have) @ one_way)
+    return scipy.sparse.csr_array((one_way + one_way.T) / 2)
+
+
+def _near_in_space(known: SpaceTables, found: Tastes, sharp: float | None) -> scipy.sparse.csr_array:
+    """For each item what its nearest have of its pairs, by the space, a block of items at a time."""
     n = len(known.have)
     every, rows, columns, values = np.arange(n), [], [], []
     logs = np.log(np.maximum(known.have, 1e-9)).astype(np.float32)
@@ -185,17 +214,42 @@ def _nearest(known: SpaceTables, found: Tastes, sharp: float | None) -> scipy.sp
             table *= np.float32(sharp)
             table += logs
         table[np.arange(len(block)), block] = -np.inf if sharp is not None else 0.0
-        top = np.argpartition(table, n - NEAREST, axis=1)[:, n - NEAREST :]
-        value = np.take_along_axis(table, top, 1).astype(np.float64)
+        top, value = _tops(table, NEAREST)
         if sharp is not None:
             value = np.exp(value - value.max(1, keepdims=True))
         rows.append(np.repeat(block, NEAREST))
         columns.append(top.ravel())
-        values.append((value / value.sum(1, keepdims=True) * known.have[block, None]).ravel())
-    one_way = scipy.sparse.csr_array(
+        values.append((value / value.sum(1, keepdims=True)).ravel())
+    return scipy.sparse.csr_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)
     )
-    return scipy.sparse.csr_array((one_way + one_way.T) / 2)
+
+
+def _near_by_features(known: SpaceTables, pull: float) -> scipy.sparse.csr_array:
+    """Likewise, by how alike features are; items with the same features have the same nearest, but for themselves."""
+    n = len(known.have)
+    facts = scipy.sparse.csr_array(known.facts, dtype=np.float32)
+    logs = np.log(np.maximum(known.have, 1e-9)).astype(np.float32)
+    told = np.flatnonzero(np.diff(facts.indptr))
+    marks = facts[told] @ np.random.default_rng(0).standard_normal(facts.shape[1])
+    _, kinds, which = np.unique(marks, return_index=True, return_inverse=True)
+    near, weigh = [], []
+    for part in np.array_split(told[kinds], max(1, len(kinds) * n // _BLOCK)):
+        top, value = _tops((facts[part] @ facts.T).toarray() * np.float32(pull) + logs, NEAREST + 1)
+        near.append(top)
+        weigh.append(np.exp(value - value.max(1, keepdims=True)))
+    column, value = np.concatenate(near)[which], np.concatenate(weigh)[which]
+    value[column == told[:, None]] = 0.0
+    value /= np.maximum(value.sum(1, keepdims=True), 1e-300)
+    found = scipy.sparse.csr_array((value.ravel(), (np.repeat(told, NEAREST + 1), column.ravel())), shape=(n, n))
+    found.eliminate_zeros()
+    return found
+
+
+def _tops(table: Singles, many: int) -> tuple[Ints, Floats]:
+    """The largest cells of each row: where they stand, and what they are."""
+    top = np.argpartition(table, table.shape[1] - many, axis=1)[:, table.shape[1] - many :]
+    return top, np.take_along_axis(table, top, 1).astype(np.float64)
 
 
 def _largest(table: Singles, many: int) -> tuple[Ints, Ints]:

@@ -36,6 +36,7 @@ _FEW = ((0.16, 0.02, 0.04, 0.04, 0.70, 0.04), (0.14, 0.02, 0.03, 0.03, 0.58, 0.0
 _FAINT = ((0.42, 0.02, 0.05, 0.05, 0.42, 0.04), (0.36, 0.02, 0.04, 0.04, 0.34, 0.05))  # likewise, below epsilon 2
 _MANY = ((0.18, 0.02, 0.05, 0.05, 0.45, 0.25), (0.15, 0.02, 0.04, 0.04, 0.37, 0.23))
 _MOVES, _SESSIONS, _LITTLE = 0.15, 0.03, 2.0
+_LONG = 30.0  # items to a stream, on average
 _STANDS = 1.25  # times the largest of as many noises: items whose pairs are counted alone have less noise than theirs
 
 
@@ -148,12 +149,22 @@ def paired(published: tuple[Any, ...], used: bool) -> Ints:
 
 
 def uses_space(published: tuple[Any, ...], noise: Laws) -> bool:
-    """Whether the features tell anything of people, by the second round alone."""
+    """Whether the features tell anything of people, by the first two rounds alone.
+
+    Of very many items long streams cannot be drawn from a space: an item's nearest hold too little of its pairs.
+    """
     published, noise = carried_space.seen(published, noise)
-    vectors = published[0]["duel"]
+    vectors, sizes = published[0]["duel"], people(published, noise)
+    if len(vectors) > WHOLE and float(sizes @ _middle()) > _LONG * float(sizes.sum()):
+        return False
     table = moments(published[1]["decoy"], vectors.shape[1], UNIT)
     sigma = noise["decoy"].deviation / UNIT
-    return trusted(table, vectors, float(people(published, noise).sum()), sigma)
+    return trusted(table, vectors, float(sizes.sum()), sigma)
+
+
+def _middle() -> NDArray[np.float64]:
+    """The middle of each class of sizes."""
+    return np.asarray((SIZES + np.append(EDGES - 1, 2 * EDGES[-1])) / 2)
 
 
 def known(published: tuple[Any, ...], public: PublicInfo, noise: Laws) -> SpaceTables:
@@ -161,8 +172,7 @@ def known(published: tuple[Any, ...], public: PublicInfo, noise: Laws) -> SpaceT
     assert public.features is not None
     first, vectors = published[0], published[0]["vectors"]
     sizes = people(published, noise)
-    middle = (SIZES + np.append(EDGES - 1, 2 * EDGES[-1])) / 2
-    have = first["popularity"] * (float((sizes * np.sqrt(middle)).sum()) / first["popularity"].sum())
+    have = first["popularity"] * (float((sizes * np.sqrt(_middle())).sum()) / first["popularity"].sum())
     return SpaceTables(
         public.features.weighted(),
         vectors,
