@@ -21,6 +21,8 @@ from recveil.mechanisms import mask as room
 from recveil.mechanisms.mask import Mask, bit_epsilon, flips, perturb
 from recveil.mechanisms.spec import parse, text
 from recveil.randomness import seeded
+from recveil.releases.catalogue import Catalogue
+from recveil.releases.doubts import doubts
 from recveil.releases.release import release
 from recveil.views.bits import Columns, columns
 
@@ -178,3 +180,15 @@ def test_one_person_alone_gets_a_line_or_a_release() -> None:
     with pytest.raises(RecveilError, match=r"everybody has the same items; name one, as in mask:p=0\.9"):
         release(alone, Mask())
     assert release(alone, Mask(0.99), seed=1).data.n_users == 1
+
+
+def test_a_large_release_is_foretold_with_what_would_be_less() -> None:
+    """40,000 people who have one of 5,000 items each: at p = .9 a tenth of 200 million bits flips."""
+    data = from_ids(pl.Series(np.arange(40_000)), pl.Series(np.arange(40_000) % 5000))
+    (line,) = doubts(Mask(0.9), data, Catalogue())
+    assert line.startswith(
+        "about 20 million rows will be invented for 40,000 people and 5,000 items, 0.7 GB of memory; "
+    )
+    assert "; p=0.99 in place of 0.9, or a public list of a tenth of the items (--items), a tenth of it" in line
+    assert not doubts(Mask(0.99), data, Catalogue())
+    assert not doubts(Mask(0.9), data, Catalogue(pl.Series(np.arange(500))))
