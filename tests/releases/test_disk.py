@@ -192,3 +192,43 @@ def test_a_run_that_is_killed_leaves_scratch_that_the_next_one_sweeps(tmp_path: 
     with scratch.scratch_folder(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_parts_that_are_broken_or_differ_are_one_line_that_names_the_file(tmp_path: Path, recveil: Any) -> None:
+    rng = np.random.default_rng(1)
+    log = pl.DataFrame({"user": rng.integers(0, 50, 900), "item": rng.integers(0, 9, 900), "note": "x"})
+    for name, frame in (
+        ("other", log.rename({"item": "thing"})),
+        ("empty", log.with_columns(user=pl.when(pl.int_range(pl.len()) % 2 == 0).then("user"))),
+        ("whole", log.with_columns(rating=pl.lit(3.0)).drop("note")),
+    ):
+        (tmp_path / name).mkdir()
+        log.write_parquet(tmp_path / name / "a.parquet")
+        frame.write_parquet(tmp_path / name / "b.parquet")
+    (tmp_path / "cut").mkdir()
+    log.write_parquet(tmp_path / "cut" / "a.parquet")
+    whole = (tmp_path / "cut" / "a.parquet").read_bytes()
+    (tmp_path / "cut" / "b.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "texts").mkdir()
+    log.select("user", "item").write_csv(tmp_path / "texts" / "a.csv")
+    log.select("user", "item", time=pl.int_range(pl.len())).write_csv(tmp_path / "texts" / "b.csv")
+    how = ("--with", "pseudonymise", "--memory", "0.1MB", "--scratch", str(tmp_path / "s"), "-o", str(tmp_path / "out"))
+    for name, line in (
+        ("other", "b.parquet has no column 'item'; parts of a log have the same"),
+        ("empty", "b.parquet, from row 1 on, row 2: user is empty"),
+        ("cut", "b.parquet: cannot be read: "),
+        ("texts", f"b.csv has other columns than {tmp_path / 'texts' / 'a.csv'}; parts of a log have the same"),
+    ):
+        done = recveil("release", str(tmp_path / name), *how, code=1)
+        assert line in done.stderr.splitlines()[-1]
+        assert not (tmp_path / "out").exists()
+    recveil("release", str(tmp_path / "whole"), *how)  # what the first part has not is not read of others, as in memory
+    assert load(tmp_path / "out").data.rating is None
+    assert not list((tmp_path / "s").iterdir())
+
+
+def test_a_person_who_has_nearly_all_rows_is_one_part(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    user = np.where(rng.random(4000) < 0.95, 7, rng.integers(0, 30, 4000))
+    data = from_ids(pl.Series(user), pl.Series(rng.integers(0, 30, 4000)), time=np.arange(4000))
+    both(data, parse("pseudonymise"), tmp_path / "busy", 6)

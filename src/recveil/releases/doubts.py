@@ -41,8 +41,8 @@ def size_line(mechanism: Mechanism, data: Interactions, given: Catalogue) -> str
     if (rows := mechanism.invented_rows(over)) < LARGE:
         return None
     many = (
-        f"about {rows / 1e6:,.0f} million rows will be invented for {over.n_users:,} people and {over.n_items:,} items, "
-        f"{(rows + len(data)) * ROW_BYTES / 1e9:.1f} GB of memory"
+        f"about {rows / 1e6:,.0f} million rows will be invented for {over.n_users:,} people and {over.n_items:,} items"
+        f", {(rows + len(data)) * ROW_BYTES / 1e9:.1f} GB of memory"
     )
     if (kept := mechanism.kept_bits) is None:
         return f"{many}; a shorter public list of items (--items) makes it less"
