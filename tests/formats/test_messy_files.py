@@ -92,13 +92,36 @@ MESSY = {
         lines('"{user}"\t"P{item}"\t"0{day}.03.2021 10:00"', '"Benutzer-ID"\t"Produkt-ID"\t"Zeitpunkt"\n'),
         {"user": "Benutzer-ID", "item": "Produkt-ID", "time": "Zeitpunkt"},
     ),
+    "French, cp1252 in the header alone": (
+        "commandes.csv",
+        lines("{n};0{day}/03/2021;{user};P{item};{plays}", "N° commande;Date;Client;Réf. produit;Quantité\n"),
+        {"user": "Client", "item": "Réf. produit", "time": "Date", "count": "Quantité"},
+    ),
+    "moments first": (
+        "delicious.tsv",
+        lines("2009-05-0{day}T23:08:57Z\tu{user}\thttp://x.example/{item}\t{event}ing"),
+        {"user": "user", "item": "item", "time": "timestamp", "tag": "tag"},
+    ),
+    "columns of others' words": (
+        "clicks_hour_001.csv",
+        lines("{user},{n},{item},15068{n}", "user_id,session_size,click_article_id,click_timestamp\n"),
+        {"user": "user_id", "item": "click_article_id", "time": "click_timestamp"},
+    ),
+    "a table of psql": (
+        "checkins.dat",
+        lines(
+            " {n:5} | {user:7} | {item:8} | 2012-04-0{day} ",
+            " id | user_id | venue_id | created_at \n---+---+---+---\n",
+        ),
+        {"user": "user_id", "item": "venue_id", "time": "created_at"},
+    ),
 }
 
 
 @pytest.mark.parametrize("shape", MESSY)
 def test_its_columns_are_told_by_what_stands_in_it(shape: str, tmp_path: Path) -> None:
     name, text, columns = MESSY[shape]
-    (tmp_path / name).write_text(text, encoding="utf-16" if "UTF-16" in shape else "utf-8")
+    (tmp_path / name).write_text(text, encoding=next((e for e in ("cp1252", "UTF-16") if e in shape), "utf-8"))
     found = proposal(tmp_path / name)
     assert found.columns == columns
     for broken in ("refuse", "drop"):
@@ -121,6 +144,17 @@ def test_its_columns_are_told_by_what_stands_in_it(shape: str, tmp_path: Path) -
             "\n".join(json.dumps({"user_pseudo_id": str(n), "items": [{"item_id": "a"}]}) for n in range(9)),
             "items holds objects.* jq -c",
         ),
+        ("users.json", "{'user_id': '1', 'items': [{'item_id': '10'}]}\n" * 9, "objects of Python.*ast.literal_eval"),
+        ("mpd.json", '{"info": 1,\n "playlists": [{"pid": 0}]}', r"jq -c '.playlists\[\]'"),
+        ("rows.jsonl", '{"session": 1, "events": [{"aid": 2}]}\n' * 9, r"jq -c '.events.* > single-rows"),
+        ("beer.txt", "beer/name: A\nbeer/beerId: 4\nreview/overall: 3\n\n" * 9, "several lines for a row.* rows.jsonl"),
+        ("track1.txt", "".join(f"{n}|2\n7\t90\n8\t30\n" for n in range(9)), r"heads a block of rows.* > rows.tsv"),
+        ("users.dat", "".join(f"{n} {' '.join('123456789'[:n])}\n" for n in range(1, 9)), "counts the others.* cut -d"),
+        (
+            "behaviors.tsv",
+            "".join(f"{n}\tU{n % 30}\t11/1{n % 9}/2019 9:05:58 AM\tN1 N2 N{n}\n" for n in range(1, 40)),
+            r"several items in a field.*r\[1\],i,r\[2\].*r\[3\].split",
+        ),
     ],
 )
 def test_what_is_no_table_of_rows_says_how_to_make_one(name: str, text: str, line: str, tmp_path: Path) -> None:
@@ -139,3 +173,23 @@ def test_rows_of_nobody_are_left_out_where_the_owner_says_so(recveil: Run, tmp_p
     recveil("assess", "r.csv", "--schema", "log.toml")
     for wrong in ("much", "2"):
         assert "--tolerate is a share" in recveil("inspect", "r.csv", "--tolerate", wrong, code=1).stderr
+
+
+def test_people_who_are_nobody_are_asked_about(recveil: Run, tmp_path: Path) -> None:
+    """One word would be a person with most of the rows, and sessions say more where there are any."""
+    rows = lines("{n},{user},{item}", "orderid,userid,itemid\n")
+    (tmp_path / "r.csv").write_text(rows + "1,NA,5\n" * 300)
+    asked = recveil("inspect", "r.csv")
+    assert "NA would be a person with 300 rows" in asked.stdout
+    found = recveil("inspect", "r.csv", "--nobody", "NA", "--schema", "log.toml", json_answer=True)
+    assert (found["users"], found["rows"]) == (60, len(PAIRS))
+    head, _, rest = rows.partition("\n")
+    (tmp_path / "s.csv").write_text(f"{head}\n" + "1,NA,5\n" * 700 + rest)
+    some = recveil("inspect", "s.csv", json_answer=True)
+    assert some["unit"] == "session" and "--schema log.toml" in some["next"][0]
+    assert any("--columns user=userid,item=itemid" in question for question in some["questions"])
+
+
+def test_a_text_that_an_item_follows_from_is_no_tag(tmp_path: Path) -> None:
+    (tmp_path / "listens.tsv").write_text(lines("user_{user}\ta-{group}\tSong {item}"))
+    assert proposal(tmp_path / "listens.tsv").columns == {"user": "user", "item": "item"}

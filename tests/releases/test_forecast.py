@@ -6,12 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 from recveil.actions.next_steps import suggested
+from recveil.data import from_ids
 from recveil.errors import RecveilError
 from recveil.mechanisms.spec import completed, default_delta, parse
-from recveil.releases.forecast import LogSize, forecast, parse_size
+from recveil.releases import ledger
+from recveil.releases.counting import MARKED, _cells, _marked
+from recveil.releases.forecast import LogSize, forecast, foresee, parse_size
 
 STREAMS = "dp-streams:epsilon=4,delta=1e-6"
 Run = Callable[..., Any]
@@ -77,3 +82,32 @@ def test_delta_follows_from_the_declared_number_of_people(recveil: Run, tmp_path
 def test_a_size_that_is_none_is_one_line(text: str) -> None:
     with pytest.raises(RecveilError, match="--size"):
         parse_size(text)
+
+
+def test_a_log_is_counted_with_noise_that_a_ledger_keeps(recveil: Run, tmp_path: Path) -> None:
+    """And a release stops by what was counted, whatever is there."""
+    rows = "".join(f"{u},{(u * 7 + k) % 90}\n" for u in range(90) for k in range(9))
+    (tmp_path / "c.csv").write_text(f"user,item\n{rows}")
+    wish = ("release", "c.csv", "--with", STREAMS, "-o", "out", "--count", "50")
+    assert "--ledger FILE" in recveil(*wish, code=1).stderr
+    done = recveil(*wish, "--ledger", "l.json", "--seed", "3", code=1)
+    assert (
+        "forecast for 90 people, 90 items and 1,000 rows" in done.stderr and "nothing but the count is" in done.stderr
+    )
+    assert [line["mechanism"] for line in ledger.read(tmp_path / "l.json")] == ["count"]
+    assert "give one of them" in recveil(*wish, "--size", "people=9,items=2,rows=9", code=1).stderr
+    told: list[str] = []
+    foresee(parse(STREAMS), None, False, told.append)
+    assert "--count 0.1 --ledger FILE" in told[0]
+
+
+def test_one_person_moves_a_size_by_no_more_than_its_noise_hides() -> None:
+    """However many rows she has, whatever her items are called, and whoever else has them."""
+    rng = np.random.default_rng(5)
+    users, items = rng.integers(0, 40, 900), rng.integers(0, 200, 900)
+    for her in ([0], range(200), [f"new {n}" for n in range(300)]):
+        mine = [(f"u{u}", f"i{i}") for u, i in zip(users, items, strict=True)]
+        more = [*mine, *(("her", str(one) if isinstance(one, str) else f"i{one}") for one in her)]
+        one, two = (from_ids(*(pl.Series(c) for c in zip(*rows, strict=True))) for rows in (mine, more))
+        assert np.abs(_cells(two) - _cells(one)).sum() == 1
+        assert 0 <= _marked(two) - _marked(one) <= MARKED

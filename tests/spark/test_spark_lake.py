@@ -135,13 +135,13 @@ def test_what_is_in_the_lake_is_replaced_by_force_alone(recveil: Callable[..., A
     uri = f"file://{tmp_path}/out"
     released(recveil)
     command = ["release", "none.parquet", "--with", "pseudonymise", "-o", uri, "--engine", "spark"]
-    exists = f"recveil: {uri} exists already; choose another place, or replace it with --force\n"
+    exists = f"recveil: {uri} exists already; choose another place, or --force (force=True) replaces it\n"
     assert recveil(*command, code=1).stderr == exists
     command[1] = "data.parquet"
     recveil(*command, "--force")
     assert load("out").manifest["mechanism"] == "pseudonymise"
     Path("out/manifest.json").unlink()
-    assert "is not a bundle, so --force does not replace it" in recveil(*command, "--force", code=1).stderr
+    assert "is not a bundle, so --force (force=True) does not replace it" in recveil(*command, "--force", code=1).stderr
     for local in (command[:-2], ["verify", uri], ["measure", "data.parquet", uri]):
         said = recveil(*local, code=1).stderr
         assert said == f"recveil: {uri} is a place that a cluster reads and writes: --engine spark\n"

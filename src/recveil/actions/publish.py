@@ -26,6 +26,7 @@ from recveil.releases import disk as out_of_core
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import check_writable, save, save_map
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
+from recveil.releases.counting import check_count, noisy_size
 from recveil.releases.doubts import doubts
 from recveil.releases.forecast import LogSize, foresee
 from recveil.releases.inputs import Input
@@ -48,7 +49,7 @@ class ReleaseRequest:
     `catalogue_is_public`: the owner's word that they are, which a proof asks for.
     `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
     into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
-    `size`: what is known of the data without looking, for a forecast; `go_on`: also where that is next to nothing.
+    A forecast is made from `size`, known without looking, or a noisy `count`; `go_on`: also where that is hopeless.
     `data` may name statistics that were kept: then nothing is spent. `chosen_on_data`: the owner says that figures
     computed on the data were looked at; the ledger may say so too.
     """
@@ -67,6 +68,7 @@ class ReleaseRequest:
     keep_map: str | None = None
     keep_statistics: str | None = None
     size: LogSize | None = None
+    count: float | None = None
     go_on: bool = False
     ledger: str | None = None
     outside_budget: bool = False
@@ -97,7 +99,7 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
     _check_keeping(request, mechanism)
     lists = Catalogue() if again else _lists(request)
     check_public(mechanism, lists.is_given, lists.is_public, request.seed is not None)
-    if not again and not lists.is_given:
+    if not again and not lists.is_given and not request.count:
         foresee(mechanism, request.size, request.go_on, progress.note)
     # read first: what cannot be kept is refused before anything is spent
     answer = ledgers.chosen_on_data(request.ledger, request.chosen_on_data)
@@ -137,9 +139,9 @@ def _check_wishes(request: ReleaseRequest) -> None:
         if value not in known:
             raise unknown(option, value, known)
     if request.holdout and not request.holdout_file:
-        raise RecveilError(
-            "--holdout needs a place for those kept out, which is not for publication: --holdout-file held.parquet"
-        )
+        where = "for those kept out, which is not for publication: --holdout-file held.parquet"
+        raise RecveilError(f"--holdout needs a place {where}")
+    check_count(request.count, request.size, request.ledger, request.engine == LOCAL)
     bundle = Path(request.out.removeprefix("file:")).resolve()
     private = {
         "--keep-map": ("private id map", request.keep_map),
@@ -150,7 +152,7 @@ def _check_wishes(request: ReleaseRequest) -> None:
         if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
             raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
     if Path(request.out).exists() and not request.force:
-        raise RecveilError(f"{request.out} exists already; choose another place, or replace it with --force")
+        raise RecveilError(f"{request.out} exists already; choose another place, or --force (force=True) replaces it")
     if request.engine.on_spark and (request.format != "parquet" or request.data.fold_tags):
         what = "--fold-tags" if request.data.fold_tags else f"--format {request.format}"
         raise RecveilError(f"{what} is for --engine local; on Spark rows go as they are into parquet files")
@@ -161,10 +163,8 @@ def _check_keeping(request: ReleaseRequest, mechanism: Mechanism) -> None:
     if request.keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
     if request.data.duplicates == "error" and mechanism.is_proved:
-        raise RecveilError(
-            "--duplicates error would refuse by what stands in the data, and a release with a proof may not: take "
-            "last, first or all; recveil inspect says how many rows are repeated"
-        )
+        refuses = "--duplicates error would refuse by what stands in the data, and a release with a proof may not"
+        raise RecveilError(f"{refuses}: take last, first or all; recveil inspect says how many rows are repeated")
     if request.keep_statistics and not isinstance(mechanism, Synthesis):
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
 
@@ -181,6 +181,9 @@ def _here(
         kept, without = aside.left_in(request.ledger, rows.pop())
         rows.append(kept)
         del kept
+    if request.count and not lists.is_given:
+        size = noisy_size(rows[0], request.count, request.seed, request.ledger, without)
+        foresee(mechanism, size, request.go_on, progress.note, "nothing but the count")
     if request.holdout:
         names = source(request.seed).derive("holdout").names(rows[0].users.to_list())
         kept, held = hold_out(rows.pop(), request.holdout, names)

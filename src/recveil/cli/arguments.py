@@ -75,6 +75,10 @@ DeclaredSize = Annotated[
     str | None,
     typer.Option("--size", metavar="NUMBERS", help="For a forecast: people=5000,items=800,rows=90000, about."),
 ]
+CountedSize = Annotated[
+    float | None,
+    typer.Option("--count", metavar="EPSILON", help="Or count them with this noise, which --ledger keeps."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 NoSeed = Annotated[int | None, typer.Option("--seed", hidden=True)]  # accepted since the first version; it does nothing
 Seed = Annotated[

@@ -55,6 +55,9 @@ def inspect(
     events: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Read these events alone, such as purchase,cart.")
     ] = None,
+    nobody: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="People who are none, such as NA,0: rows to leave out.")
+    ] = None,
     tolerate: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Leave out up to so many rows that are none, such as 0.3.")
     ] = None,
@@ -82,6 +85,7 @@ def inspect(
 
     data: Any = files[0] if len(files) == 1 else files
     declared = _declared(encoding, separator, no_header, decimal, time_format, missing, events) | _share(tolerate)
+    declared |= {"nobody": names(nobody)} if nobody else {}
     if not columns and not schema and len(files) == 1 and is_item_file(data):
         about = item_overview(data)
         answer(about, overview_lines(about), as_json)

@@ -6,6 +6,7 @@ import typer
 
 from recveil.cli.arguments import (
     Columns,
+    CountedSize,
     Data,
     DeclaredSize,
     Duplicates,
@@ -64,6 +65,7 @@ def release(
         typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
     ] = None,
     size: DeclaredSize = None,
+    count: CountedSize = None,
     go_on: Annotated[
         bool, typer.Option("--go-on", help="Release although the forecast says that next to nothing is kept.")
     ] = False,
@@ -121,6 +123,7 @@ def release(
         keep_map=keep_map,
         keep_statistics=keep_statistics,
         size=numbers,
+        count=count,
         go_on=go_on,
         ledger=ledger,
         outside_budget=outside_budget,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from recveil.evaluation.facts import Levels, LogFacts, Repeats, facts_of, repeat
 from recveil.formats import parse_columns, parse_types
 from recveil.formats.overview import lines_break, names_in, overview, proposal, shown_rows
 from recveil.formats.parts import Location, is_sample, name_of
+from recveil.formats.roles import recognised
 from recveil.formats.schema import Schema, read_schema
-from recveil.formats.values import date_forms
+from recveil.formats.values import NOBODY, date_forms
 from recveil.scales import fitting_scale, parse_scale
 
 Log = Interactions | LogFacts
@@ -124,6 +126,18 @@ def questions_of(source: Location, log: Log, schema: Schema | None) -> list[str]
         found.append(
             f"one {'session' if facts.specimen.unit == 'session' else 'person'} has {each.max():,} rows where the "
             f"median is {np.median(each):g}: is it a robot, a shop, or a shared account? Leave it out of the file if so"
+        )
+    users = facts.specimen.users
+    if not users.dtype.is_integer() and (called := users.filter(users.is_in(list(NOBODY))).to_list()):
+        many = np.isin(facts.specimen.user, np.flatnonzero(users.is_in(called))).sum()
+        found.append(
+            f"{' and '.join(called)} would be a person with {many:,} rows: is it nobody in truth? "
+            f"--nobody {quote(','.join(called))}"
+        )
+    if schema is not None and "user" not in schema.columns and (name := recognised(schema.ignored, "user")):
+        found.append(
+            f"{name} is empty in most rows, so that sessions stand for people: should people with one be released "
+            f"alone? --columns user={name},item={schema.columns['item']} --tolerate 0.99"
         )
     if facts.n_items == facts.rows > 50:
         found.append("every row has an item of its own: is it the right column? Name another: --columns item=COLUMN")

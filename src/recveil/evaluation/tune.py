@@ -18,12 +18,12 @@ from recveil.errors import RecveilError, unknown
 from recveil.evaluation.cache import fingerprint
 from recveil.evaluation.tuning import TUNERS, Tuned
 from recveil.evaluation.tuning.usefulness import tune_usefulness, usefulness_bound
-from recveil.guarantee import NEIGHBOURS, Guarantee
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import may_prove, parse
 from recveil.randomness import source
 from recveil.releases import ledger as ledgers
 from recveil.releases.catalogue import Catalogue, as_catalogue, read_catalogue, shared, tells
+from recveil.releases.counting import enter_count
 from recveil.releases.inputs import SAMPLE, Input
 from recveil.releases.progress import SILENT, Progress
 from recveil.samples import sample
@@ -132,17 +132,7 @@ def _measured_on(
 
 def noisy_count(rows: Interactions, epsilon: float, seed: int | None, ledger: str | None) -> int:
     """How many people (or sessions) there are, with exact noise, to two digits; entered before the noise is drawn."""
-    unit = rows.unit
-    promise = Guarantee(
-        f"The number of {unit}s was published with noise of epsilon {epsilon:g}.",
-        status="proved",
-        epsilon=epsilon,
-        unit=unit,
-        neighbours=NEIGHBOURS[unit],
-        proof="docs/guarantees/noise.md",
-    )
-    if ledger:
-        ledgers.into(ledger)("count", promise if seed is None else promise.as_experiment())
+    enter_count(f"{rows.unit}s", rows.unit, epsilon, seed, ledger)
     noise = int(draw(laplace(1 / Fraction(str(epsilon))), 1, source(seed).derive("count"))[0])
     there = len(np.unique(rows.user))
     return max(FEWEST, int(float(f"{there + noise:.2g}")))

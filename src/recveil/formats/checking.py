@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
+from shlex import quote
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -76,10 +77,10 @@ def interactions(
     masks = {role: c.broken for role, c in columns.items() if c.broken is not None}
     if unwanted is not None:
         masks = {role: mask & ~unwanted for role, mask in masks.items()}
-        note(f"{int(unwanted.sum() or 0):,} rows left out that are declared to be no ratings, or other events")
+        note(f"{int(unwanted.sum() or 0):,} rows left out declared to be nobody's, no ratings, or other events")
     faulty = {role: mask for role, mask in masks.items() if mask.any()}
     if broken == "refuse":
-        _tell(raw, frame, place, faulty, columns, note, float(values.tolerate or TOLERATED))
+        _tell(raw, source, frame, place, faulty, columns, note, float(values.tolerate or TOLERATED))
     else:
         _count(raw, faulty, note)
     checked = {role: c.values for role, c in columns.items()}
@@ -115,6 +116,7 @@ def _count(raw: Raw, faulty: Mapping[str, pl.Series], note: Note) -> None:
 
 def _tell(
     raw: Raw,
+    source: str,
     frame: pl.DataFrame,
     place: RowName,
     faulty: Mapping[str, pl.Series],
@@ -137,7 +139,8 @@ def _tell(
         blamed = int(faulty[first[0]].arg_true()[0]) if first else -1
         more = f"; {bad:,} of {every:,} rows are none, and up to {tolerated:.0%} would be left out" if bad > 1 else ""
         if 1 < bad < every:  # of a file all of whose rows are none, nothing would be left
-            more += f"; inspect with --tolerate {ceil(100 * bad / every) / 100:g} leaves these out as well"
+            share = ceil(100 * bad / every) / 100
+            more += f"; recveil inspect {quote(source)} --tolerate {share:g} leaves these out as well"
         raise RecveilError((words(blamed) if first else raw.lines[0]) + more)
     shown = [*raw.lines, *map(words, rows[:SHOWN])][:SHOWN]
     note(f"{bad:,} of {every:,} rows left out that are none: " + "; ".join(shown) + "; ..." * (bad > len(shown)))

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from shlex import quote
 from typing import Any
 
 from recveil.errors import RecveilError
+from recveil.formats import foreign
 from recveil.formats.checking import Types
 from recveil.formats.itemsets import ITSELF
 from recveil.formats.json_lines import flat
@@ -24,7 +24,7 @@ from recveil.formats.sniffing import Form, looks_of, sniff
 from recveil.formats.sources import TABLES, DataFile, find, one_line
 from recveil.formats.tables import look
 from recveil.formats.text import has_broken_lines, records
-from recveil.formats.values import MIXED, Values, date_forms, has_decimal_comma, is_mixed
+from recveil.formats.values import MIXED, NOBODY, Values, date_forms, has_decimal_comma, is_mixed
 
 SAMPLE = 1000  # rows
 NO_TEXT = (*TABLES, "jsonl", "json", "itemsets", "lists")
@@ -98,14 +98,13 @@ def proposal(
     with one_line(source.name):
         names, rows = _look(source, form)
         columns = columns or _by_position(names)
-        roles = assign(names, columns, source.name, all_=True)
+        roles = _roles(names, rows, columns, source.name)
         if source.kind in ("jsonl", "json"):
             user = roles.columns["user"][0]
             names = [name for n, name in enumerate(names) if _several_people(rows, user, n)]
             roles = assign(names, columns, source.name, all_=True)
-        item = roles.columns["item"][0]
-        if any(isinstance(one, dict) for row in rows[:FEW] if isinstance(row[item], list) for one in row[item]):
-            raise RecveilError(_unrolled(source.name, names[item], names[roles.columns["user"][0]]))
+        user, item = (roles.columns[role][0] for role in ("user", "item"))
+        foreign.check_items(source.name, names, rows, roles, "" if form.lists else form.separator)
         lists = [isinstance(row[item], list) for row in rows if item < len(row) and row[item] is not None]
     alone = roles.unit == "session" and "session" not in roles.columns
     chosen: dict[str, Names] = {}
@@ -114,6 +113,8 @@ def proposal(
         chosen["session" if alone and role == "user" else role] = found if len(found) > 1 else found[0]
     if source.kind in ("npz", "mtx") and "count" in chosen and not (columns or {}):
         chosen = _valued(chosen, rows)
+    if "session" in chosen and "user" in chosen and _mostly_missing([row[user] for row in rows if user < len(row)]):
+        del chosen["user"]  # most rows are nobody's, and sessions say more of them
     taken = {name for where in chosen.values() for name in several(where)}
     ignored = tuple(dict.fromkeys(name for name in names if name not in taken))
     most = form.lists or (sum(lists) > MOST * len(lists) and source.kind != "itemsets")
@@ -122,9 +123,20 @@ def proposal(
     return Schema(chosen, types or {}, proposed=True, ignored=ignored, values=values, **written)
 
 
-def _unrolled(file: str, items: str, user: str) -> str:
-    wish = f"jq -c '.{items}[] as $i | . + $i | del(.{items})' {quote(file)} > rows.jsonl"
-    return f"{file}: {items} holds objects, several in a row of {user}; write a row for each of them: {wish}"
+def _roles(names: list[str], rows: list[list[Any]], columns: Mapping[str, Names] | None, source: str) -> Roles:
+    try:
+        roles = assign(names, columns, source, all_=True)
+    except RecveilError:
+        foreign.check_nested(source, names, rows)
+        raise
+    item = roles.columns["item"][0]
+    foreign.check_nested(source, names[item : item + 1], [row[item : item + 1] for row in rows])
+    return roles
+
+
+def _mostly_missing(values: list[Any]) -> bool:
+    lost = sum(value is None or (isinstance(value, str) and value.strip() in ("", *NOBODY)) for value in values)
+    return lost > MOST * len(values)
 
 
 def _by_position(names: Sequence[str]) -> dict[str, Names] | None:

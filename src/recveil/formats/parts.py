@@ -6,7 +6,8 @@ dot or an underscore, and endings of other formats than that of the parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
@@ -75,7 +76,7 @@ def quoted(source: Location) -> str:
 
 def ending_of(name: str) -> str:
     """What a name ends in, without the packing; a name without any dot ends in itself, which is no format."""
-    parts = Path(name).name.lower().split(".")
+    parts = name.rstrip("/").rpartition("/")[2].lower().split(".")
     parts = parts[:-1] if parts[-1] in PACKED else parts
     return parts[-1] if len(parts) > 1 else f" {parts[0]}" if parts else ""
 
@@ -105,17 +106,28 @@ def _parts(name: str) -> tuple[str, ...]:
 def _folder(name: str, folder: Path) -> tuple[str, ...]:
     if (folder / MANIFEST).is_file():
         raise RecveilError(f"{name} is the folder of a bundle; name its file of data (recveil.load opens a bundle)")
-    found = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    ]
-    kinds = {file: KINDS.get(ending_of(file.name)) for file in found}
+    try:
+        found = sorted((file.removeprefix("./") for file in _files_in(str(folder))), key=lambda file: file.split("/"))
+    except OSError as fault:
+        raise RecveilError(f"{fault.filename}: {fault.strerror}") from None
+    kinds = {file: KINDS.get(ending_of(file)) for file in found}
     known = sorted({kind for kind in kinds.values() if kind})
     if len(known) > 1:
         wanted = f"{name.rstrip('/')}/*.{known[0]}"
         raise RecveilError(f"{name}: a folder with {' and '.join(known)}; name a pattern, such as {quote(wanted)}")
-    parts = [str(file) for file in found if kinds[file] or not known]
+    parts = [file for file in found if kinds[file] or not known]
     if not parts:
         raise RecveilError(f"{name}: a folder without any data in it")
     return tuple(parts)
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    """The files below a folder, without those and the folders that begin with a dot or an underscore."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith((".", "_")):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_in(entry.path)
+            elif entry.is_file():
+                yield entry.path

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Literal
+from unicodedata import combining, normalize
 
 from recveil.errors import RecveilError, unknown
 
@@ -18,13 +20,14 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Lower case, without "_", "-", "." and blanks; the earlier name wins where a table has several.
+# Lower case, without "_", "-", ".", "/", ":" and blanks; the earlier name wins where a table has several.
 NAMES: dict[Role, tuple[str, ...]] = {
     "user": _words(
         "user userid uid customer customerid visitor visitorid reviewerid member memberid username clientid "
         "client buyerid accountid personid person householdid householdkey household fullvisitorid msno userhash "
         "useridx userpseudoid reviewer profileid playerid studentid learnerid raterid authorid cookieid deviceid "
-        "shopperid customeruniqueid kunde kundennr kundenid kundennummer nutzer nutzerid benutzer benutzerid usuario "
+        "shopperid customeruniqueid profilename reviewprofilename "
+        "kunde kundennr kundenid kundennummer nutzer nutzerid benutzer benutzerid usuario "
         "idusuario usuarioid cliente idcliente clienteid utilisateur idutilisateur utilisateurid acheteur "
         "idclient email emailaddress customeremail session sessionid"
     ),
@@ -34,7 +37,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "anime animeid business businessid gametitle game gameid parentasin itemdescription venueid locationid "
         "stockcode newsid videoid courseid recipeid jokeid hotelid placeid poiid gmapid beerid beerbeerid "
         "contentid appid appname workid listingid restaurantid gamename productname itemname movietitle booktitle "
-        "lineitemsku lineitemname materialnr "
+        "lineitemsku lineitemname materialnr campaign campaignid aid url pageurl reference "
         "artikel artikelnr artikelid artikelnummer produkt produktid producto idproducto productoid articulo "
         "produit idproduit produitid"
     ),
@@ -47,7 +50,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "playedat listenedat watchedat orderdate invoicedate transactiondate purchasedate reviewdate ratingdate "
         "submittedat unixtime utctime localtime datum zeit zeitstempel fecha fechahora heure horodatage dateheure "
         "tdat transactiondt dateadded paidat auftragsdatum bestelldatum rechnungsdatum buchungsdatum kaufdatum "
-        "zeitpunkt fechapedido datecommande order"
+        "zeitpunkt fechapedido datecommande eventdate order"
     ),
     "tag": ("tag", "label", "tagid"),
     # of a user; where there is no column of users, sessions stand for them
@@ -66,6 +69,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
     ),
 }
 TOLD: tuple[Role, ...] = ("count", "event")  # that no reader looks for, but inspect; a schema may name them
+THINGS = _words("item product article movie film book song track artist title video url page name code")  # in a guess
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")  # HetRec: day month year, or date_day date_month ...
 
 
@@ -127,6 +131,9 @@ def assign(
             del free[position]
     if "time" not in columns and (parts := _date_parts(free)):
         columns["time"] = parts
+    for role in ("user", "item", "time"):
+        if role not in columns and not closed and (role != "user" or "session" not in columns):
+            columns |= _ending(names, free, role)
     alone = "user" not in columns and "session" in columns
     if alone:
         columns["user"] = columns.pop("session")
@@ -186,10 +193,26 @@ def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, sourc
     return None
 
 
+def _ending(names: Sequence[str], free: dict[int, str], role: Role) -> dict[Role, list[int]]:
+    """The one column whose last words are an obvious name, as in click_article_id; nothing where there are several."""
+    known = set(NAMES[role]) - {"date", "time", "order"}  # release_date is of no row, and trans_time begins each day
+    found = [n for n in free if any(end in known for end in _ends(names[n]))]
+    if len(found) != 1:
+        return {}
+    del free[found[0]]
+    return {role: found}
+
+
+def _ends(name: str) -> list[str]:
+    words = re.findall(r"[A-Za-zÀ-ÿ]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+    return ["".join(words[n:]).casefold() for n in range(1, len(words))]
+
+
 def _suggested(names: Sequence[str], columns: Mapping[Role, list[int]], source: str) -> str:
     """A whole command line that names the columns of user and item: those known, and the first others as a guess."""
     taken = {n for where in columns.values() for n in where}
-    plain = [name for n, name in enumerate(names) if n not in taken and name and name.isprintable() and len(name) <= 40]
+    plain = [name for n, name in enumerate(names) if n not in taken and name and name.isprintable() and len(name) <= 80]
+    plain.sort(key=lambda name: not any(thing in name.casefold() for thing in THINGS))
     free = iter(plain + ["COLUMN"] * 2)
     known = {role: names[where[0]] for role, where in columns.items() if names[where[0]].isprintable()}
     guess = {role: known.get(role) or next(free) for role in ("user", "item")}
@@ -209,4 +232,5 @@ def _among(names: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.strip().casefold().translate(str.maketrans("", "", "_-. "))
+    plain = name.strip().casefold().translate(str.maketrans("", "", "_-. /:"))
+    return plain if plain.isascii() else "".join(c for c in normalize("NFKD", plain) if not combining(c))

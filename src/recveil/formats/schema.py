@@ -16,7 +16,7 @@ from shlex import quote
 from typing import Any, Literal
 
 from recveil.errors import RecveilError, unknown
-from recveil.formats.roles import DATE_PARTS, NAMES, Names, several, told_roles
+from recveil.formats.roles import DATE_PARTS, NAMES, TOLD, Names, assign, several
 from recveil.formats.sources import FORMATS
 from recveil.formats.values import AS_THEY_ARE, Values
 from recveil.scales import parse_scale
@@ -101,9 +101,18 @@ class Schema:
 
     @property
     def is_told_by_names(self) -> bool:
-        """Whether the names of the columns tell who and what, without a declaration."""
-        flat = [name for names in self.columns.values() for name in several(names)]
-        return {"item"} | ({"user"} & self.columns.keys()) <= set(told_roles(flat))
+        """Whether the names of the columns tell the same without a declaration."""
+        declared = {role: several(names) for role, names in self.columns.items() if role not in TOLD}
+        flat = [name for names in declared.values() for name in names]
+        names = [*flat, *(name for name in self.ignored if name not in flat)]
+        try:
+            roles = assign(names, None, "")
+        except RecveilError:
+            return False
+        told = {role: tuple(names[n] for n in where) for role, where in roles.columns.items()}
+        if "user" not in declared and "session" not in told:  # sessions stand for people
+            told["session"] = told.pop("user")
+        return declared == told
 
     @property
     def origin(self) -> str:
@@ -198,7 +207,7 @@ def _fitting(where: str, section: str, key: str, value: Any) -> Any:
     """The value, of the type that belongs there."""
     if key in ("proposed", "catalogue_is_public", "header", "lists"):
         fits, wants = isinstance(value, bool), "true or false"
-    elif key in ("ignored", "names", "missing", "events"):
+    elif key in ("ignored", "names", "missing", "events", "nobody"):
         fits, wants = _texts(value), "a list of texts"
     elif section == "columns" and key == "time":
         fits, wants = isinstance(value, str) or _texts(value), "the name of a column, or a list of them"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from shlex import quote
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from recveil.errors import RecveilError
+from recveil.formats import foreign
 from recveil.formats.archives import member_of, shown
 from recveil.formats.layout import is_number
 from recveil.formats.parts import KINDS, Location, ending_of, parts_of
@@ -28,18 +28,8 @@ FEW = 3  # lines that are no UTF-8 before another encoding is proposed
 SEPARATORS = ("\t", "::", ",", ";", "|", " ")
 ENDINGS = (*TABLES, "jsonl", "itemsets", "inter")  # whose names say it all
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"SQLite format 3": "sqlite", b"%%Matrix": "mtx"}
-FOREIGN = {
-    b"PK\x03\x04": "a zip file; give it the ending .zip, .xlsx or .npz",
-    b"\x89HDF": "an HDF5 file; write the table as parquet or csv",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save it as .xlsx or .csv",
-    b"7z\xbc\xaf": "a 7z archive; unpack it first",
-    b"Rar!": "a rar archive; unpack it first",
-    b"%PDF": "a PDF, which holds no table",
-    b"\x89PNG": "a picture, which holds no table",
-}
-BLOCK = re.compile(r"\d+:")  # a line above the rows of an item
-WIDEST = 60  # columns of a log that has no header
 FEWEST = 10  # of a count: numbers that begin higher are names of something
+MANY = 0.9  # of the values of a column that number rows or moments differ
 EMPTY = 0.05  # of the items that may have no id
 FIRST = 20  # lines in which a separator must occur
 SEEN = 200  # dates that are looked at
@@ -84,10 +74,7 @@ def _sniffed(source: Location, declared: Mapping[str, Any]) -> Form:
         return Form("duckdb")
     if found := next((told for magic, told in MAGIC.items() if parts[0].startswith(magic)), ""):
         return Form(found)
-    if wrong := next((told for magic, told in FOREIGN.items() if parts[0].startswith(magic)), ""):
-        raise RecveilError(f"{shown(path)}: {wrong}")
-    if parts[0].startswith(b"\x80") and parts[0][1:2] in b"\x02\x03\x04\x05":
-        raise RecveilError(f"{path}: a pickle, which runs code when it is read; write the table as parquet or csv")
+    foreign.check_bytes(shown(path), parts[0])
     encoding = declared.get("encoding") or _encoding(parts)
     try:
         text = parts[0].decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
@@ -98,8 +85,10 @@ def _sniffed(source: Location, declared: Mapping[str, Any]) -> Form:
     lines = lines[: max(1, len(lines) - (len(parts[0]) == HEAD))][:LINES]  # the last one may be cut
     if not lines:
         raise RecveilError(f"{path}: the file is empty")
-    if lines[0].lstrip().startswith(("{", "[")) and (shape := _json_shape(lines)):
-        return Form(shape, encoding)
+    if lines[0].lstrip().startswith(("{", "[")):
+        if shape := _json_shape(lines):
+            return Form(shape, encoding)
+        foreign.check_objects(shown(path), lines)
     return _delimited(shown(path), lines, ending, Form("", encoding, line_ends), declared)
 
 
@@ -127,7 +116,12 @@ def _encoding(parts: Sequence[bytes]) -> str:
                 sound += not line.isascii()
             except UnicodeDecodeError:
                 odd += 1
-    return "cp1252" if odd >= max(FEW, sound) else ""
+    return "cp1252" if odd >= max(FEW, sound) or _odd_header(parts[0].partition(b"\n")[0]) else ""
+
+
+def _odd_header(line: bytes) -> bool:
+    """Whether the first line, which names columns, as no digit stands in it, is no UTF-8."""
+    return not any(48 <= byte <= 57 for byte in line) and "\ufffd" in line.decode("utf-8", "replace")
 
 
 def _json_shape(lines: list[str]) -> str:
@@ -138,10 +132,7 @@ def _json_shape(lines: list[str]) -> str:
 
 
 def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: Mapping[str, Any]) -> Form:
-    if BLOCK.fullmatch(lines[0].strip()):
-        awk = """awk -F, '/:\\r?$/{sub(/:.*/,""); item=$0; next} {print $1","item","$2","$3}'"""
-        heads = f"{lines[0].strip()!r} heads a block of rows; write it into each of them"
-        raise RecveilError(f"{path}: {heads}: {awk} {quote(path)} > rows.csv")
+    foreign.check_lines(path, lines)
     wanted = declared.get("separator")
     separator, regular = (wanted, True) if wanted else _separator(lines, "," if ending == "csv" else "\t")
     if not separator:
@@ -151,17 +142,14 @@ def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: M
     rows = _fields(lines, separator)
     if not regular and not told_roles(rows[0]):
         owned = separator in ("\t", " ") and len({row[0] for row in rows}) == len(rows)  # else baskets, a line each
+        foreign.check_lists(path, rows, separator)
         names = ("user" if owned else "session", "items")
         return form._replace(format="lists", header=False, names=names, separator=separator, lists=True)
     kind = KINDS.get(ending, "") or ("csv" if separator != "\t" else "tsv")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if declared.get("header", _is_header(rows)):
         return form._replace(format=kind, separator=separator)
-    if width > WIDEST:
-        raise RecveilError(
-            f"{path}: {width} columns without names, a matrix of people by items it seems; write a row for each value "
-            "that is there (pandas: frame.stack().reset_index().to_csv('rows.csv', header=False, index=False))"
-        )
+    foreign.check_width(path, width)
     columns = _names([r for r in rows if len(r) == width], width)
     return form._replace(format=kind, header=False, names=columns, separator=separator)
 
@@ -209,14 +197,36 @@ def _names(rows: list[list[str]], width: int) -> tuple[str, ...]:
     """Names for columns that have none: user, item, and what the values of the others look like."""
     names, taken = [], set()
     columns = [[row[n] for row in rows] for n in range(width)]
-    item = next((n for n in range(1, width) if _could_be_items(columns[n])), 1)
+    user = next((n for n in range(width - 1) if not _stands_before(columns, n)), 0)
+    item = next((n for n in range(user + 1, width) if _could_be_items(columns[n])), user + 1)
     for n, values in enumerate(columns):
-        role = "user" if n == 0 else "item" if n == item else looks_of(values)
-        role = "" if role == "tag" and _follows_from(columns[item], values) else role
+        role = "user" if n == user else "item" if n == item else looks_of(values)
+        role = "" if role == "tag" and not _says_something(values, columns[user], columns[item]) else role
         role = "count" if role == "rating" and "event" in taken else role
         names.append(role if role and role not in taken else f"column {n + 1}")
         taken.add(role)
     return tuple(names)
+
+
+def _stands_before(columns: list[list[str]], n: int) -> bool:
+    """Whether a column before that of people is one of moments, or numbers the rows."""
+    values = columns[n]
+    alone = len(set(values)) > MANY * len(values)
+    if len(columns) - n < 3 or not (alone or not is_number(values[0])):
+        return False
+    if looks_of(values) == "timestamp":
+        return True
+    numbered = all(value.isdecimal() for value in values)
+    in_turn = numbered and all(int(two) == int(one) + 1 for one, two in pairwise(values))
+    return in_turn and len(values) > 1 and not is_number(columns[n + 1][0])
+
+
+def _says_something(values: list[str], users: list[str], items: list[str]) -> bool:
+    """Whether texts are what people say of items: words that follow from neither, and no item from them."""
+    kinds = set(values)
+    words = sum(sum(letter.isalpha() for letter in value) > 1 for value in kinds)
+    follows = _follows_from(items, values) or _follows_from(users, values) or _follows_from(values, items)
+    return words > len(kinds) / 2 and not follows
 
 
 def _could_be_items(values: list[str]) -> bool:

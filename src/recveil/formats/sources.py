@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from recveil.errors import RecveilError, unknown
-from recveil.formats.archives import content_of, is_server, member_of, parted, shown
+from recveil.formats.archives import INSIDE, content_of, is_server, member_of, parted, shown
 from recveil.formats.parts import KINDS, PACKED, Location, ending_of, lake_of, name_of, parts_of
 
 TYPED = ("parquet", "arrow", "npz", "mtx", "duckdb", "delta", "iceberg")  # tables whose columns declare their types
@@ -55,7 +55,16 @@ class DataFile:
         with self.open() as file:
             return file.read()
 
+    def begin(self, many: int) -> bytes:
+        """The first bytes of it."""
+        if self.content is not None:
+            return self.content[:many]
+        with self.open() as file:
+            return file.read(many)
+
     def first_line(self) -> bytes:
+        if self.content is not None:
+            return self.content[: self.content.find(b"\n") + 1 or None]
         with self.open() as file:
             return file.readline()
 
@@ -92,7 +101,8 @@ def find(path: Location, empty: bool = False, form: Any = None) -> DataFile:
     parts = parts_of(path)
     if len(parts) == 1:
         return _found(parts[0], empty, form)
-    files = tuple(_found(part, empty, form, several=True) for part in parts)
+    files = _alike(parts, form) if isinstance(path, str | os.PathLike) else ()
+    files = files or tuple(_found(part, empty, form, several=True) for part in parts)
     if len(kinds := sorted({file.kind for file in files})) > 1:
         raise RecveilError(f"{name_of(path)}: parts of different formats, {' and '.join(kinds)}")
     if files[0].kind in TABLES:
@@ -100,22 +110,43 @@ def find(path: Location, empty: bool = False, form: Any = None) -> DataFile:
     return _joined(name_of(path), tuple(file for file in files if file.size) or files[:1], form)
 
 
+def _alike(parts: tuple[str, ...], form: Any) -> tuple[DataFile, ...]:
+    """Plain texts of one kind in a folder, of maybe a thousand, by one look at each; none where one asks for more."""
+    ending = f".{parts[0].rpartition('.')[2]}"
+    kind, declared = KINDS.get(ending[1:], ""), (form.format, form.encoding, form.line_ends) if form else ("", "", "")
+    wanted = KINDS.get(declared[0], declared[0]) or kind
+    if kind in ("", "json", *TABLES) or wanted != kind or any(declared[1:]):
+        return ()
+    files, place = [], Path(parts[0])
+    for part in parts:
+        if not part.endswith(ending) or INSIDE in part:
+            return ()
+        try:
+            with open(part, "rb", buffering=0) as file:  # noqa: PTH123
+                content = file.read()
+        except OSError:
+            return ()
+        if content.startswith((BOM_UTF8, *MAGIC)):
+            return ()
+        files.append(DataFile(part, place, kind, content, address=part))
+    return tuple(files)
+
+
 def _joined(name: str, files: tuple[DataFile, ...], form: Any) -> DataFile:
     """Parts of text as one text, a header once; what `lines` and `at` say of it speaks of the parts."""
     heads = [file.first_line() for file in files]
     kind = files[0].kind
     headed = kind not in HEADLESS and (form.header if form else kind != "dat" or len(set(heads)) == 1)
-    content = BytesIO()
+    texts: list[bytes | memoryview] = []
     for n, (file, head) in enumerate(zip(files, heads, strict=True)):
         if headed and head.strip() != heads[0].strip():
             other = f"{file.name} has other columns than {files[0].name}"
             raise RecveilError(f"{other}; parts of a log have the same: name a file, or a pattern such as 'part-*.csv'")
-        with file.open() as part:
-            part.seek(len(head) if headed and n else 0)
-            text = part.read()
-        content.write(text)
-        content.write(b"" if text.endswith(b"\n") or not text else b"\n")
-    return DataFile(name, files[0].path, kind, content.getvalue(), files, headed)
+        text = file.read() if file.content is None else file.content
+        texts.append(memoryview(text)[len(head) if headed and n else 0 :])
+        if text and not text.endswith(b"\n"):
+            texts.append(b"\n")
+    return DataFile(name, files[0].path, kind, b"".join(texts), files, headed)
 
 
 def _found(path: str, empty: bool, form: Any, several: bool = False) -> DataFile:
@@ -188,8 +219,7 @@ def opened(name: str, kind: str = "", empty: bool = False, several: bool = False
             return DataFile(called, place, kind, address=name)
         content = content_of(name)
         if content is None:
-            mode = place.stat()
-            if not stat.S_ISREG(mode.st_mode) and kind not in ("delta", "iceberg"):
+            if not stat.S_ISREG(place.stat().st_mode) and kind not in ("delta", "iceberg"):
                 raise RecveilError(f"{called}: not a regular file")
             if several and kind not in TABLES:  # its text will be joined to that of others: one look is enough
                 content = place.read_bytes()
@@ -204,8 +234,7 @@ def opened(name: str, kind: str = "", empty: bool = False, several: bool = False
 def _plain(source: DataFile, may_be_empty: bool, several: bool) -> DataFile:
     """Unpacked, by its ending or by how it begins; where anybody's line may be the first, by its ending alone."""
     packing = PACKED.get(member_of(source.address).lower().rpartition(".")[2])
-    with source.open() as file:
-        head = file.read(4)
+    head = source.begin(4)
     looks = {} if may_be_empty else MAGIC  # there the first line is somebody's, and may look like anything
     packing = packing or next((how for magic, how in looks.items() if head.startswith(magic)), None)
     return replace(source, content=_unpacked(source, packing, may_be_empty or several)) if packing else source
@@ -215,8 +244,7 @@ def _unmarked(source: DataFile) -> DataFile:
     """Without the byte order mark: readers would take it for a part of the first field, or for no quote before it."""
     if source.kind in TABLES:
         return source
-    with source.open() as file:
-        marked = file.read(len(BOM_UTF8)) == BOM_UTF8
+    marked = source.begin(len(BOM_UTF8)) == BOM_UTF8
     return replace(source, content=source.read().removeprefix(BOM_UTF8)) if marked else source
 
 

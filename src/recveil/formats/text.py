@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -165,7 +164,7 @@ def _plain(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, A
 def _scan(source: DataFile, layout: Layout, roles: Roles, kinds: Mapping[int, Any]) -> pl.DataFrame:
     """The columns that play a role, under the names of their roles; text except for `kinds`."""
     rows = pl.scan_csv(
-        source.path if source.content is None else BytesIO(source.content),
+        source.path if source.content is None else source.content,
         has_header=False,
         skip_lines=layout.skip,
         schema={str(n): kinds.get(n, pl.String) for n in range(len(layout.names))},

@@ -19,6 +19,7 @@ DATES = (
 )  # fmt: skip
 CLOCKS = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", " %H:%M:%S%.f", " %I:%M:%S %p", " %I:%M %p", ", %H:%M")
 WHOLE = ("%Y-%m-%d %H:%M:%S UTC", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z")  # with their clocks
+NOBODY = ("NA", "N/A", "NULL", "null", "None", "\\N", "<NA>")  # what tools write for a missing person
 MOST = 0.9  # of the values that must fit before a form is proposed
 COMMA = re.compile(r"-?\d{1,3}(\.\d{3})*,\d+|-?\d+,\d+")
 
@@ -30,6 +31,7 @@ class Values(NamedTuple):
     time_format: str = ""
     missing: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    nobody: tuple[str, ...] = ()  # people who are none, and would be many
     tolerate: str = ""  # the share of rows that may be none, where it is more than usual
 
 
@@ -37,7 +39,7 @@ AS_THEY_ARE = Values()
 
 
 def as_declared(frame: pl.DataFrame, values: Values) -> tuple[pl.DataFrame, pl.Series | None]:
-    """Columns as they are declared to be read, and which rows are not wanted: no rating in them, or other events."""
+    """Columns as they are declared to be read, and which rows are not wanted: nobody's, unrated, or other events."""
     unwanted = None
     for role in ("rating", "count"):
         if values.decimal == "," and role in frame.columns and frame.schema[role] == pl.String:
@@ -48,6 +50,9 @@ def as_declared(frame: pl.DataFrame, values: Values) -> tuple[pl.DataFrame, pl.S
     if values.events and "event" in frame.columns:
         other = ~frame["event"].cast(pl.String).str.strip_chars().is_in(list(values.events)).fill_null(False)
         unwanted = other if unwanted is None else unwanted | other
+    if values.nobody and "user" in frame.columns:
+        lost = frame["user"].cast(pl.String).is_in(list(values.nobody)).fill_null(False)
+        unwanted = lost if unwanted is None else unwanted | lost
     if values.time_format and "time" in frame.columns:
         frame = frame.with_columns(_times(frame["time"], values.time_format))
     return frame.drop("count", "event", strict=False), unwanted

@@ -141,9 +141,9 @@ def check_writable(place: Place, force: bool) -> None:
     if not place.exists():
         return
     if not force:
-        raise RecveilError(f"{place} exists already; choose another place, or replace it with --force")
+        raise RecveilError(f"{place} exists already; choose another place, or --force (force=True) replaces it")
     if not (place / MANIFEST).exists():
-        raise RecveilError(f"{place} is not a bundle, so --force does not replace it")
+        raise RecveilError(f"{place} is not a bundle, so --force (force=True) does not replace it")
 
 
 def load(directory: str | Path) -> Bundle:

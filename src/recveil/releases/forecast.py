@@ -18,6 +18,10 @@ from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 
 SPREADS = (0.9, 1.2, 1.6)  # of the logarithm: the narrowest, the usual and the widest of public data sets
 NUMBERS = ("people", "items", "rows")
+UNFORESEEN = (
+    "no forecast of what will be kept: say about how large the log is, --size people=5000,items=800,rows=90000, or "
+    "have it counted with noise, --count 0.1 --ledger FILE"
+)
 MOST_TIMES = 1024  # as many people, or as large an epsilon
 
 
@@ -114,14 +118,22 @@ def forecast(mechanism: Mechanism, size: LogSize) -> Forecast | None:
     return Forecast(mechanism, size, (min(most), most[1], max(most)), kept[1][1], ceil(needed))
 
 
-def foresee(mechanism: Mechanism, size: LogSize | None, go_on: bool, note: Callable[[str], None]) -> None:
-    """Say what to expect by numbers that were declared; raise before any noise where that is next to nothing."""
-    if size is None or (expected := forecast(mechanism, size)) is None:
+def foresee(
+    mechanism: Mechanism, size: LogSize | None, go_on: bool, note: Callable[[str], None], spent: str = "nothing"
+) -> None:
+    """Say what to expect by numbers that were declared, or counted with noise; raise before any other noise where that
+    is next to nothing. Without numbers, say how to give some.
+    """
+    expected = forecast(mechanism, size or LogSize(1, 1, 1))
+    if expected is None:
+        return
+    if size is None:
+        note(UNFORESEEN)
         return
     note(expected.words())
     if expected.hopeless and not go_on:
         raise RecveilError(
-            f"{mechanism.name} would keep next to nothing, and nothing is spent yet. What would help: "
+            f"{mechanism.name} would keep next to nothing, and {spent} is spent yet. What would help: "
             f"{'; '.join(expected.help())}. The same command with --go-on releases knowingly"
         )
 

@@ -31,8 +31,9 @@ def frontier(report: Report, width: int, height: int) -> Any:
         points.append({"label": _label(report, entry, width), **at, **series(number)})
     if not points:
         return None
-    bottom = min(-0.1, *(p["y0"] for p in points)) - 0.04
-    top = max(1.1, *(p["y1"] for p in points)) + 0.04
+    control = [] if (items := alone(report)) is None else [min(max(items.value, FLOOR), CEILING)]
+    bottom = min(-0.1, *control, *(p["y0"] for p in points)) - 0.04
+    top = max(1.1, *control, *(p["y1"] for p in points)) + 0.04
     right = min(1.0, max(0.2, *(p["x1"] for p in points)) + 0.06)
     left = -0.03 * right
     x = alt.X("x:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False))
@@ -48,8 +49,7 @@ def frontier(report: Report, width: int, height: int) -> Any:
     colour = alt.Color("colour:N", scale=None, legend=None)
     marks = alt.Chart(_data(points))
     lines = [{"y": 1.0, "text": "the real data", "at": right}, {"y": 0.0, "text": "most popular", "at": right}]
-    if (control := alone(report)) is not None:
-        lines.append({"y": min(max(control.value, FLOOR), CEILING), "text": "public items alone", "at": right})
+    lines += [{"y": value, "text": "public items alone", "at": right} for value in control]
     corner = [{"x": left, "x2": FEW, "y": 0.0, "y2": top}]
     layers = [
         alt.Chart(_data(corner)).mark_rect(color=INK["good"]).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),

@@ -1,0 +1,130 @@
+"""Files that hold no rows of people and items, but something that a command makes into such: one line that has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from recveil.errors import RecveilError
+from recveil.formats.roles import Roles
+
+MAGIC = {
+    b"PK\x03\x04": "a zip file; give it the ending .zip, .xlsx or .npz",
+    b"\x89HDF": "an HDF5 file; write the table as parquet or csv",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save it as .xlsx or .csv",
+    b"7z\xbc\xaf": "a 7z archive; unpack it first",
+    b"Rar!": "a rar archive; unpack it first",
+    b"BZh": "bzip2 data; unpack it first: bunzip2",
+    b"\xfd7zXZ": "xz data; unpack it first: unxz",
+    b"%PDF": "a PDF, which holds no table",
+    b"\x89PNG": "a picture, which holds no table",
+}
+PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
+MOST = 0.9  # of what is looked at must have a shape
+WIDEST = 60  # columns of a log that has no header
+_BLOCK = re.compile(r"\d+(:|\|\d+)")  # a line above the rows of an item, or of a person
+_PAIR = re.compile(r"([A-Za-z][\w/ .-]{0,40}): .*|([A-Za-z][\w/ .-]{0,40}):")
+_ID = re.compile(r"[A-Za-z]{0,3}\d+(-\d+)?")  # one of several in a field, such as N55689 or N55689-1
+_LITERAL = re.compile(r"\{u?'")
+_INNER = re.compile(r'"([^"]+)"\s*:\s*\[\s*\{')
+
+
+def check_bytes(path: str, begin: bytes) -> None:
+    """Raise where a file begins like something that is no table of ours."""
+    if begin.startswith(PICKLES):
+        raise RecveilError(f"{path}: a pickle, which runs code when it is read; write the table as parquet or csv")
+    if wrong := next((told for magic, told in MAGIC.items() if begin.startswith(magic)), ""):
+        raise RecveilError(f"{path}: {wrong}")
+
+
+def check_objects(path: str, lines: Sequence[str]) -> None:
+    """Raise where objects are those of Python, or one object holds all rows."""
+    first = lines[0].lstrip()
+    if _LITERAL.match(first):
+        turn = "import ast,json,sys; [print(json.dumps(ast.literal_eval(line))) for line in open(sys.argv[1])]"
+        raise RecveilError(
+            f'{path}: objects of Python, not of JSON: python3 -c "{turn}" {quote(path)} > {_rows(path, "jsonl")}'
+        )
+    if first.startswith("{"):
+        found = _INNER.search("\n".join(lines))
+        rows = f".{found[1]}[]" if found and found[1].isidentifier() else "."
+        raise RecveilError(
+            f"{path}: no object of JSON on each line: jq -c {quote(rows)} {quote(path)} > {_rows(path, 'jsonl')}"
+        )
+
+
+def check_lines(path: str, lines: Sequence[str]) -> None:
+    """Raise where rows stand below the item or the person that they are about, or take several lines."""
+    first = lines[0].strip()
+    if _BLOCK.fullmatch(first) and not (len(lines) > 1 and "|" in first and "|" in lines[1]):
+        rest = {":": """awk -F, '/:\\r?$/{sub(/:.*/,""); head=$0; next} {print $1","head","$2","$3}'"""}
+        awk = rest.get(first[-1], """awk '/\\|/{sub(/\\|.*/,""); head=$0; next} {print head"\\t"$0}'""")
+        said = f"{first!r} heads a block of rows; write it into each of them"
+        raise RecveilError(f"{path}: {said}: {awk} {quote(path)} > {_rows(path, 'csv' if first[-1] == ':' else 'tsv')}")
+    keys = [found[1] or found[2] for line in lines if (found := _PAIR.fullmatch(line.strip()))]
+    if len(keys) >= MOST * len(lines) and len(keys) > len(set(keys)) > 2:
+        row = "dict(l.split(': ',1) for l in b.splitlines() if ': ' in l)"
+        blocks = "open(sys.argv[1],errors='replace').read().split('\\n\\n')"
+        turn = f"import json,sys; [print(json.dumps({row})) for b in {blocks} if b.strip()]"
+        said = f"{first[:30]!r}: several lines for a row; write an object for each"
+        raise RecveilError(f'{path}: {said}: python3 -c "{turn}" {quote(path)} > {_rows(path, "jsonl")}')
+
+
+def check_lists(path: str, rows: Sequence[Sequence[str]], separator: str) -> None:
+    """Raise where the first number on each line says how many items follow: it is nobody's id."""
+    told = [row[0].isdecimal() and int(row[0]) == len([field for field in row[1:] if field.strip()]) for row in rows]
+    if len(rows) > 2 and sum(told) >= MOST * len(rows):
+        tab = "" if separator == "\t" else f" -d{quote(separator)}"
+        said = "the first number on each line counts the others; leave it out"
+        raise RecveilError(f"{path}: {said}: cut{tab} -f2- {quote(path)} > baskets.txt")
+
+
+def check_width(path: str, width: int) -> None:
+    """Raise where there is a column for each item."""
+    if width > WIDEST:
+        raise RecveilError(
+            f"{path}: {width} columns without names, a matrix of people by items it seems; write a row for each value "
+            "that is there (pandas: frame.stack().reset_index().to_csv('rows.csv', header=False, index=False))"
+        )
+
+
+def check_items(path: str, names: Sequence[str], rows: Sequence[Sequence[Any]], roles: Roles, separator: str) -> None:
+    """Raise where a field holds several items, parted by blanks."""
+    at = roles.columns["item"][0]
+    texts = [row[at] for row in rows if at < len(row) and isinstance(row[at], str) and row[at].strip()]
+    if separator and texts and sum(_several(text) for text in texts) > len(texts) / 2:
+        kept = [where[0] for role, where in roles.columns.items() if role in ("session", "time")]
+        row = ",".join([f"r[{roles.columns['user'][0]}]", "i", *(f"r[{n}]" for n in kept)])
+        source = f"csv.reader(open(sys.argv[1]),delimiter={separator!r})"
+        every = f"for r in {source} for i in r[{at}].split()"
+        python = f"import csv,sys; w=csv.writer(sys.stdout); [w.writerow([{row}]) {every}]"
+        said = f"{names[at]} holds several items in a field; write a row for each of them"
+        raise RecveilError(f'{path}: {said}: python3 -c "{python}" {quote(path)} > {_rows(path, "csv")}')
+
+
+def _rows(path: str, ending: str) -> str:
+    """A file to write, beside that which is read."""
+    name = f"rows.{ending}"
+    return name if Path(path).name != name else f"single-{name}"
+
+
+def _several(text: str) -> bool:
+    words = text.split()
+    return len(words) > 1 and all(_ID.fullmatch(word) for word in words)
+
+
+def check_nested(path: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Raise where rows hold lists of objects, each of which is about an item."""
+    holds = [n for n in range(len(names)) if any(_objects(row[n]) for row in rows[:20] if n < len(row))]
+    if holds:
+        items = names[holds[0]]
+        turn = f".{items}[]" if len(rows) == 1 else f".{items}[] as $i | . + $i | del(.{items})"
+        said = f"{items} holds objects, several in a row; write a row for each of them"
+        raise RecveilError(f"{path}: {said}: jq -c {quote(turn)} {quote(path)} > {_rows(path, 'jsonl')}")
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
