@@ -132,6 +132,10 @@ def test_holdout_people_are_taken_out_of_the_data() -> None:
     assert len(subject.train) == len(kept) and subject.holdout is not None and subject.holdout.n_users == 15
     with pytest.raises(RecveilError, match="every person"):
         prepare(data, released, holdout=data)
+    with pytest.raises(RecveilError, match="15 of the holdout users are in the release, with exactly their items"):
+        prepare(data, published(data)[0], holdout=held)
+    alike = data.take_users(np.r_[np.arange(44), 45]).compact()  # a profile that was changed into hers, by chance
+    assert prepare(data, published(alike)[0], holdout=held).holdout is not None
 
 
 def test_leaving_one_measure_out_does_not_change_another() -> None:
