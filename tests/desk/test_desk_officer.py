@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the desk")
 pytest.importorskip("securesystemslib", reason="the extra `sign` is not installed: no tests of the desk")
 from browser import CONTRAST
-from chromium import Chromium
+from chromium import Chromium, Keyboard
 from desks import JANE, RunningDesk, decides, officers_key
 
 from recveil.desk.project import views
@@ -307,6 +307,23 @@ def test_the_officers_walk_takes_few_steps(browser: Any, door: RunningDesk) -> N
     her.close()
     assert steps <= STEPS_AT_MOST
     assert [line.split()[0] for line in door.get("/api/case")["signed"]] == ["refused", "approved", "withdrawn"]
+
+
+def test_she_decides_by_keyboard_alone_at_400_percent(browser: Any, door: RunningDesk) -> None:
+    her = Keyboard(browser, door, locale="de", viewport={"width": 320, "height": 256})
+    her.open("case")
+    her.wait("iframe.sheet")
+    for field, text in (("name", "Jane Roe"), ("role", "DPO"), ("reason", "Ein Vertrag"), ("until", "2999-01-31")):
+        her.fill(f"#field-officer-{field}", text)
+    her.click("#refuse")
+    her.wait("dialog.sure[open]")
+    her.page.keyboard.press("Escape")  # not yet
+    assert her.number("dialog.sure[open]") == 0 and her.number("#refuse:focus") == 1
+    her.click("#approve")
+    her.click("#sure")
+    her.wait(".banner.approved")
+    her.close()
+    assert "until 2999-01-31" in door.get("/api/case")["standing"]["sentence"]
 
 
 @pytest.mark.parametrize(
