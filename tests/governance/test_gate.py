@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -338,6 +339,22 @@ def test_decisions_travel_as_files_between_two_machines(bundle: Path, tmp_path: 
     assert "cannot be opened" in recveil("verify", "out", code=3).stdout
     shutil.copytree(hers / "out.owner" / "decisions", bundle.parent / "out.owner" / "decisions")
     recveil("verify", "out", "--trust", "trust.toml", "--approved", "--for", "public")
+
+
+def test_an_officer_approves_or_refuses_in_lines_of_words(bundle: Path) -> None:
+    before = (bundle / "claims.jsonl").read_bytes()
+    for kind in ("withdrawn", "superseded", "released", ""):
+        with pytest.raises(RecveilError, match="approves or refuses"):
+            signed(bundle, kind)
+    for reason in ("x" * 3000, "one\ntwo", "a\x00b", "right to left \u202e"):
+        with pytest.raises(RecveilError, match="one line of at most"):
+            signed(bundle, "refused", reason=reason)
+        with pytest.raises(RecveilError, match="one line of at most"):
+            withdraw(bundle, "Jane Roe", "DPO", reason, by(bundle))
+    with pytest.raises(RecveilError, match="conditions: what is published"):
+        signed(bundle, context=replace(PUBLIC, conditions=("fine", "not\tfine")))
+    assert (bundle / "claims.jsonl").read_bytes() == before
+    assert not list((bundle.parent / "out.owner" / "decisions").glob("*"))
 
 
 def test_withdrawing_over_broken_claims_is_refused(bundle: Path) -> None:

@@ -21,7 +21,7 @@ from recveil.governance.decision_card import put_decision
 from recveil.governance.sheet import chosen_on_data, digest, sheet
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, placed, verified_digests
-from recveil.releases.claims import APPROVED, CLAIMS, OFFICER, SUPERSEDED, WITHDRAWN, Checked, Known
+from recveil.releases.claims import APPROVED, CLAIMS, OFFICER, REFUSED, SUPERSEDED, WITHDRAWN, Checked, Known
 from recveil.releases.keys import unlocked_beside
 from recveil.releases.places import Folder, Place
 from recveil.releases.signing import Signer
@@ -30,6 +30,7 @@ from recveil.web.messages import LANGUAGES, teller
 
 SHEET = ("decision.json", "decision.html")
 PAGES = {language: SHEET[1] if language == "en" else f"decision.{language}.html" for language in LANGUAGES}
+MOST_LETTERS = 2000  # of a line that is published
 _NOTHING: dict[str, Any] = {"until": None, "conditions": [], "reason": "", "opinion": ""}
 
 
@@ -77,7 +78,7 @@ def decide(
             f"{made['verdict']['sentences'][-1]} It is approved only with a reason, which is published: --reason TEXT"
         )
     _check_read(aside, made["digest"], decider.seen)
-    facts = _facts(decider, context)
+    _check_words(facts := _facts(decider, context))
     said = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
     spoken = {language: one | {"decision": said} for language, one in spoken.items()}
     with owner.new_decision(aside) as kept:
@@ -114,6 +115,7 @@ def withdraw(
     manifest, digests = verified_digests(place)
     _check_whole(place, claims.check(claims.text_of(place / CLAIMS), digests))
     facts = {"by": name, "role": role, "reason": reason.strip()}
+    _check_words(facts)
     kind = WITHDRAWN
     if successor is not None:
         other = verified_digests(placed(successor))[1][MANIFEST]
@@ -152,7 +154,17 @@ def _check_whole(place: Place, checked: Checked) -> None:
         raise RecveilError(f"{place}: {checked.problems[0]}; nothing is signed on top of claims that do not hold")
 
 
+def _check_words(facts: Mapping[str, Any]) -> None:
+    """Raise where what is to be published for ever is no line of words."""
+    for name, said in facts.items():
+        for text in [said] if isinstance(said, str) else said:
+            if not text.isprintable() or len(text) > MOST_LETTERS:
+                raise RecveilError(f"{name}: what is published is one line of at most {MOST_LETTERS:,} letters")
+
+
 def _may_decide(place: Place, manifest: dict[str, Any], checked: Checked, decider: Decider, context: Context) -> None:
+    if decider.kind not in (APPROVED, REFUSED):
+        raise RecveilError(f"an officer approves or refuses; {decider.kind!r} is no decision on a sheet")
     _check_whole(place, checked)
     if decider.kind == APPROVED and manifest["seeded"]:
         raise RecveilError(f"{place} was made with a seed: an experiment cannot be approved; release it without one")
