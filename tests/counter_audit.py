@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from recveil.advisor import noisy_counters
+from recveil.advisor import counter_noise
 from recveil.advisor.noisy_counters import CounterBudget
 from recveil.dp import continual
 from recveil.evaluation.attacks.epsilon import EpsilonBound, judge
@@ -18,12 +18,12 @@ DOUBT = 1e-6  # the chance that honest noise is called broken, for each average
 
 def watched(budget: CounterBudget, items: int, key: bytes) -> Any:
     """Noise of likes and dislikes of the first items, at every look: signs x looks x items."""
-    variance, people_variance = budget.variances()
-    year = {"key": key, "looks": budget.looks, "variance": variance, "people_variance": people_variance}
+    year = {"key": key, "looks": budget.looks, "variance": budget.variances()[0]}
     found = np.zeros((2, budget.looks, items))
+    sums = None
     for done in range(budget.looks):
-        likes, dislikes, _ = noisy_counters._noise({**year, "done": done}, items + done)
-        found[:, done] = likes[:items], dislikes[:items]
+        sums = counter_noise.advance(sums, year, done + 1, 0, items + done)
+        found[:, done] = counter_noise.noise(sums, budget.looks)[:, :items]
     return found
 
 

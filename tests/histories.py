@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from recveil.advisor import applying, backup, item_model, noisy_counters, schema, stocking, store, totals
+from recveil.advisor import applying, backup, item_model, noisy_counters, profile_parts, schema, stocking, store, totals
 from recveil.advisor.limits import RateLimit
 from recveil.advisor.problems import Problem
 from recveil.advisor.store import DAY, open_store, reading
 from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Withdraw, Write
 from recveil.dp import continual
 from recveil.dp.noise import draw, gaussian
+from recveil.kernels.discrete import words
 from recveil.randomness import Source
 
 Step = tuple[Any, ...]  # its name, and what it is about
@@ -39,6 +40,7 @@ class Look:
     exact: dict[tuple[int, str], int]
     shown: dict[tuple[int, str], int]  # of this year: without what closed years ended with
     people: tuple[int, int]  # of this year: exact, shown
+    closing: bool
 
 
 @dataclass
@@ -61,26 +63,40 @@ class World:
         self.limit = RateLimit(CLICKS / DAY, CLICKS)
         self.folder.mkdir(parents=True)
         self.engine = open_store(self.database)
-        honest = noisy_counters._show
+        honest = noisy_counters._taken
 
-        def show(db: Any, year: Any, *rest: Any) -> Any:
-            found = honest(db, year, *rest)
-            self.remember(db, year, *found)
+        def taken(db: Any, budget: Any, ready: Any, seen: Any, draft: int) -> Any:
+            found = honest(db, budget, ready, seen, draft)
+            if found:
+                self.remember(db, ready, seen, draft)
             return found
 
-        self.patch.setattr(noisy_counters, "_show", show)
+        self.patch.setattr(noisy_counters, "_taken", taken)
 
     @property
     def database(self) -> str:
         return str(self.folder / f"{self.files}.sqlite")
 
-    def remember(self, db: Any, year: Any, exact: list[dict[str, int]], count: int) -> None:
-        shown: dict[tuple[int, str], int] = {}
-        for row in db.execute(select(schema.profiles)).mappings():
-            shown |= {(row["item"], sign): row[sign] - row[f"closed_{sign}"] for sign in SIGNS}
-        seen = db.execute(select(schema.years.c.people).where(schema.years.c.id == year["id"])).scalar_one()
-        counters = {(row["i"], sign): row[sign[0]] for row in exact for sign in SIGNS}
-        self.looks.append(Look(dict(year), counters, shown, (count - year["began_with"], seen - year["closed_people"])))
+    def remember(self, db: Any, ready: Any, seen: Any, draft: int) -> None:
+        """What stands in the tables, read anew: the draft that is shown, and counters as they were (`seen`)."""
+        year = ready.year
+        of_this = select(schema.years.c.people, schema.years.c.shown).where(schema.years.c.id == year["id"])
+        people, named = db.execute(of_this).one()
+        assert named == draft
+        shown = profile_parts.read(db, draft)
+        before = profile_parts.read(db, year["base"])
+        shown[:, : before.shape[1]] -= before
+        known = db.execute(select(schema.items.c.id).where(schema.items.c.id < shown.shape[1])).scalars().all()
+        cells = [(item, n, sign) for item in known for n, sign in enumerate(SIGNS)]
+        self.looks.append(
+            Look(
+                dict(year),
+                {(item, sign): int(seen.exact[n, item]) for item, n, sign in cells},
+                {(item, sign): int(shown[n, item]) for item, n, sign in cells},
+                (seen.people - year["began_with"], people - year["closed_people"]),
+                ready.closing,
+            )
+        )
 
     def run(self, history: list[Step]) -> World:
         for step in history:
@@ -164,10 +180,10 @@ def without(history: list[Step], unit: tuple[str, str]) -> list[Step]:
     return [step for step in history if step[0] not in ("click", "undo") or step[1:3] != unit]
 
 
-def moved(r: Any, totals: Any) -> int:
-    """|R x|^2 of what comes in between looks, where these are the totals."""
+def moved(r: Any, totals: Any) -> float:
+    """|R x|^2 of what comes in between looks, where these are the totals; each entry to the next whole number."""
     x = np.diff(totals, prepend=0)
-    return int((np.convolve(r, x)[: len(x)] ** 2).sum())
+    return float((np.ceil(np.abs(np.convolve(r, x)[: len(x)]) - 1e-9) ** 2).sum())
 
 
 def check_neighbours(history: list[Step], unit: tuple[str, str], folder: Path) -> World:
@@ -183,28 +199,37 @@ def check_neighbours(history: list[Step], unit: tuple[str, str], folder: Path) -
     (mine, crowd), (yours, other_crowd) = full.series(), less.series()
     assert mine.keys() == yours.keys() and crowd.keys() == other_crowd.keys()
     spent = {cell: moved(r, mine[cell] - yours[cell]) for cell in mine}
+    ended = {cell: int(mine[cell][-1] - yours[cell][-1]) ** 2 for cell in mine}  # what is measured once more, if closed
     engine = open_store(full.database)
     with reading(engine) as db:
         item = db.execute(select(schema.items.c.id).where(schema.items.c.key == unit[1])).scalar_one()
     engine.dispose()
     assert {cell[1] for cell, by in spent.items() if by} <= {item}
     assert sum(spent.values()) <= BUDGET.changes * norm
+    assert sum(ended.values()) <= BUDGET.changes
     assert sum(moved(r, crowd[year] - other_crowd[year]) for year in crowd) <= noisy_counters.PEOPLE_CHANGES * norm
     return full
 
 
+def between(source: Source, cell: int) -> float:
+    """The uniform number that makes whole ones real."""
+    block, at = divmod(cell, continual.BLOCK)
+    return float(words(source.derive("between").key(), block, at + 1)[-1] >> np.uint64(11)) / 2**53 - 0.5
+
+
 def check_noise(world: World) -> None:
-    """Shown minus exact is L z for one z a counter: each entry drawn from its year's key, sign, item and look alone."""
+    """Shown minus exact is L v for one v a counter: each entry drawn from its year's key, sign, item and look alone."""
     r = continual.weights(BUDGET.looks)
     place = np.subtract.outer(np.arange(BUDGET.looks), np.arange(BUDGET.looks))
     R = np.where(place >= 0, r[np.maximum(place, 0)], 0.0)
     L = np.tril(np.ones_like(R)) @ np.linalg.inv(R)
     known: dict[Cell, Any] = {}
 
-    def z(key: bytes, name: str, cell: int, variance: int) -> Any:
+    def v(key: bytes, name: str, cell: int, variance: int) -> Any:
         if (key, name, cell) not in known:
             source = Source(key, seeded=False).derive(name)
-            drawn = [draw(gaussian(variance), 1, source.derive("look", s + 1), cell)[0] for s in range(BUDGET.looks)]
+            looks = [source.derive("look", s + 1) for s in range(BUDGET.looks)]
+            drawn = [draw(gaussian(variance), 1, one, cell)[0] + between(one, cell) for one in looks]
             known[key, name, cell] = L @ np.array(drawn)
         return known[key, name, cell]
 
@@ -213,7 +238,11 @@ def check_noise(world: World) -> None:
         key, at = look.year["key"], look.year["done"]
         assert look.shown.keys() == look.exact.keys()
         for (item, sign), exact in look.exact.items():
-            noise = look.shown[item, sign] - exact
-            assert abs(noise - z(key, sign, item, look.year["variance"])[at]) <= 0.5 + 1e-6
+            noise, stated = look.shown[item, sign] - exact, v(key, sign, item, look.year["variance"])[at]
+            if look.closing:  # both measures, by their variances
+                running, anew = look.year["variance"] * float((L[at] ** 2).sum()), look.year["closing_variance"]
+                source = Source(key, seeded=False).derive(sign, "closing")
+                stated = (anew * stated + running * draw(gaussian(anew), 1, source, item)[0]) / (running + anew)
+            assert abs(noise - stated) <= 0.5 + 1e-6
         exact, shown = look.people
-        assert abs(shown - exact - z(key, "people", 0, look.year["people_variance"])[at]) <= 0.5 + 1e-6
+        assert abs(shown - exact - v(key, "people", 0, look.year["people_variance"])[at]) <= 0.5 + 1e-6

@@ -13,16 +13,20 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed: no tests of the advisor")
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine, select
 
+from recveil.advisor import profile_parts
 from recveil.advisor.app import create_app
 from recveil.advisor.applying import apply
 from recveil.advisor.identity import digest
+from recveil.advisor.schema import items, years
 from recveil.advisor.service import Advisor, Settings, open_advisor
-from recveil.advisor.store import open_store
+from recveil.advisor.store import open_store, reading
 from recveil.advisor.writes import Stock
 
 API = "/api/v1"
@@ -87,3 +91,15 @@ def alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run it in a thread of its own: a browser that other tests keep open has a loop in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
+
+
+def profile_rows(engine: Engine) -> list[dict[str, int]]:
+    """What the last look shows of each item, and what it has from closed years."""
+    with reading(engine) as db:
+        year = db.execute(select(years).order_by(years.c.id.desc()).limit(1)).mappings().one()
+        shown, base = (profile_parts.read(db, year[name]) for name in ("shown", "base"))
+        known = db.execute(select(items.c.id).where(items.c.id < shown.shape[1]).order_by(items.c.id)).scalars().all()
+    ended = np.zeros_like(shown)
+    ended[:, : base.shape[1]] = base
+    names = ("likes", "dislikes", "closed_likes", "closed_dislikes")
+    return [{"item": n, **dict(zip(names, [*shown[:, n].tolist(), *ended[:, n].tolist()], strict=True))} for n in known]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from recveil.advisor.counter_noise import closing_spread
 from recveil.advisor.noisy_counters import CounterBudget, too_few
 from recveil.clicks.profiles import Clicks, profiles
 from recveil.dp import continual
@@ -27,13 +28,20 @@ def drawn(log: Clicks, seed: int, budget: CounterBudget | None = None, years: in
     exact, last = profiles(log), budget.looks - 1
     truth = exact.likes.astype(int), exact.dislikes.astype(int)
     n, (variance, crowd) = len(truth[0]), budget.variances()
-    sd, spread = (np.sqrt(years) * continual.deviation(last, budget.looks, v) for v in (variance, crowd))
+    running, spread = (continual.deviation(last, budget.looks, v) for v in (variance, crowd))
+    closed = closing_spread(
+        {"looks": budget.looks, "done": last, "variance": variance, "closing_variance": budget.closing_variance()}
+    )
+    sd, spread = np.sqrt(running**2 + (years - 1) * closed), np.sqrt(years) * spread
 
     def noise(name: str, of_z: int, cells: int) -> Any:
-        sources = [seeded(seed).derive(name, year) for year in range(years)]
-        return sum(continual.whole(continual.noise(source, last, budget.looks, of_z, cells)) for source in sources)
+        """Of the year that runs; what closed years ended with is as noisy as it is stated to be."""
+        return continual.whole(continual.noise(seeded(seed).derive(name), last, budget.looks, of_z, cells))
 
-    z, people = noise("items", variance, 2 * n), log.users + int(noise("people", crowd, 1)[0])
+    rng = np.random.default_rng(seed)
+    z = noise("items", variance, 2 * n) + np.rint(rng.normal(0, np.sqrt((years - 1) * closed), 2 * n)).astype(int)
+    more = rng.normal(0, continual.deviation(last, budget.looks, crowd) * np.sqrt(years - 1))
+    people = log.users + int(noise("people", crowd, 1)[0]) + round(more)
     noisy = truth[0] + z[:n], truth[1] + z[n:]
     shown = noisy[0] + noisy[1] >= too_few(sd)
     far = np.hypot(spread, np.sqrt(5) * sd)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from serving import ITEMS
+from serving import ITEMS, profile_rows
 from sqlalchemy import Engine, select
 
 from recveil.advisor import backup as copying
@@ -101,7 +101,7 @@ def test_a_backup_can_go_to_the_other_kind_of_database(postgresql: Any, tmp_path
 
 
 def shown(engine: Engine, item: int = 1) -> int:
-    return next(row["likes"] for row in rows(engine, schema.profiles) if row["item"] == item)
+    return next(row["likes"] for row in profile_rows(engine) if row["item"] == item)
 
 
 def test_noise_that_was_shown_never_meets_other_counts(tmp_path: Path, clock: Clock) -> None:

@@ -24,6 +24,7 @@ OPERATIONS = [
     "PUT /items",
     "DELETE /items/{item}",
     "GET /profiles",
+    "GET /profiles/{shard}",
     "POST /people",
     "GET /people/me",
     "DELETE /people/me",

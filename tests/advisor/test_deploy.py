@@ -66,6 +66,20 @@ def test_systemd_takes_the_units(unit: str, tmp_path: Path) -> None:
     assert ours == [], done.stderr
 
 
+def test_caddy_takes_its_file() -> None:
+    """By its own validator, which also wants it formatted; nginx is started with its file in test_deploy_proxy."""
+    caddy = shutil.which("caddy")
+    if caddy is None:
+        pytest.skip("Caddy is not installed (apt-get install caddy)")
+    file = str(DEPLOY / "Caddyfile")
+    for command in (["validate", "--config", file, "--adapter", "caddyfile"], ["fmt", "--diff", file]):
+        environment = {"SITE": "advisor.example", "HOME": "/nonexistent", "PATH": ""}
+        done = subprocess.run(
+            [caddy, *command], capture_output=True, text=True, timeout=60, check=False, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+
+
 def test_passwords_may_have_any_characters() -> None:
     yaml = pytest.importorskip("yaml")
     advisor = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["advisor"]["environment"]

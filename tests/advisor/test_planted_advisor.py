@@ -14,7 +14,8 @@ from counter_audit import told_apart, verdict, watched
 from histories import check_neighbours, check_noise, replay
 from sqlalchemy import update
 
-from recveil.advisor import applying, noisy_counters, schema, store
+from recveil.advisor import applying, counter_noise, schema, store
+from recveil.advisor.counter_noise import PartSums
 from recveil.advisor.noisy_counters import CounterBudget
 from recveil.dp import continual
 from recveil.randomness import Source
@@ -27,32 +28,62 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def noise_by_position(patch: pytest.MonkeyPatch) -> None:
     """Dislikes stand behind all likes: a new item moves them to other cells."""
 
-    def noise(year: Any, n: int) -> Any:
-        source = Source(year["key"], seeded=False).derive("items")
-        found = continual.whole(continual.noise(source, year["done"] + 1, year["looks"], year["variance"], 2 * n))
-        return found[:n], found[n:], 0
+    def advance(_: Any, year: Any, look: int, first: int, n: int) -> Any:
+        source, sums = Source(year["key"], seeded=False), np.zeros((len(continual.points(year["looks"])[0]), 2 * n))
+        for at in range(1, look + 1):
+            continual.add(sums, continual.entries(source, at, year["variance"], first, 2 * n), year["looks"])
+        return PartSums(look, np.array([sums[:, :n], sums[:, n:]]))
 
-    patch.setattr(noisy_counters, "_noise", noise)
+    patch.setattr(counter_noise, "advance", advance)
 
 
 def half_the_noise(patch: pytest.MonkeyPatch) -> None:
-    honest = continual.noise
-    patch.setattr(continual, "noise", lambda *given: honest(*given) / 2)
+    honest = continual.entries
+    patch.setattr(continual, "entries", lambda *given: honest(*given) / 2)
 
 
 def likes_and_dislikes_share_their_noise(patch: pytest.MonkeyPatch) -> None:
-    honest = noisy_counters._noise
-    patch.setattr(noisy_counters, "_noise", lambda *given: (honest(*given)[0], honest(*given)[0], honest(*given)[2]))
+    honest = counter_noise.entries
+    patch.setattr(counter_noise, "entries", lambda year, _, *rest: honest(year, "likes", *rest))
 
 
 def neighbouring_items_share_their_noise(patch: pytest.MonkeyPatch) -> None:
-    honest = continual.noise
-    patch.setattr(continual, "noise", lambda *given: honest(*given)[np.arange(given[-1]) // 2 * 2])
+    honest = continual.entries
+    patch.setattr(continual, "entries", lambda *given: honest(*given)[np.arange(given[-1]) // 2 * 2])
 
 
 def every_look_draws_anew(patch: pytest.MonkeyPatch) -> None:
-    honest = continual.noise
-    patch.setattr(continual, "noise", lambda source, at, *rest: honest(source.derive(at), at, *rest))
+    honest = counter_noise.advance
+
+    def advance(_: Any, year: Any, look: int, *rest: int) -> Any:
+        anew = {**year, "key": Source(year["key"], seeded=False).derive(look).words(4).tobytes()}
+        return honest(None, anew, look, *rest)
+
+    patch.setattr(counter_noise, "advance", advance)
+
+
+def sums_that_stay(patch: pytest.MonkeyPatch) -> None:
+    """A look begins where the one before it began: what was shown twice with one noise differs by what is exact."""
+    honest = counter_noise.advance
+    first: dict[bytes, Any] = {}
+
+    def advance(_: Any, year: Any, look: int, at: int, n: int) -> Any:
+        made = first.setdefault(year["key"], honest(None, year, 1, at, 10_000))
+        return PartSums(look, made.sums[:, :, :n])
+
+    patch.setattr(counter_noise, "advance", advance)
+
+
+def new_items_have_half_of_the_noise(patch: pytest.MonkeyPatch) -> None:
+    """What an item that came later lacks of earlier looks makes its noise smaller than that of a year."""
+    honest = counter_noise.advance
+
+    def advance(known: Any, year: Any, look: int, at: int, n: int) -> Any:
+        made = honest(known, year, look, at, n)
+        made.sums[:, :, known.sums.shape[2] if known else n :] /= 2
+        return made
+
+    patch.setattr(counter_noise, "advance", advance)
 
 
 def one_key_for_all_years(patch: pytest.MonkeyPatch) -> None:
@@ -104,6 +135,9 @@ LIST: list[tuple[Plant, Callable[[Path], Any]]] = [
     (likes_and_dislikes_share_their_noise, audited),
     (neighbouring_items_share_their_noise, audited),
     (every_look_draws_anew, audited),
+    (sums_that_stay, audited),
+    (sums_that_stay, one_noise),
+    (new_items_have_half_of_the_noise, one_noise),
     (every_look_draws_anew, one_noise),
     (one_key_for_all_years, told.test_every_year_has_a_key_of_its_own),
     (a_click_keeps_the_account_alive, neighbours("expiry")),

@@ -17,12 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy import Engine, func, insert, select
 
 from recveil.advisor.noisy_counters import seal
-from recveil.advisor.schema import allowances, alone, backups, clicks, items, metadata, people, years
-from recveil.advisor.store import iso, now, open_store, reading, recount
+from recveil.advisor.schema import allowances, alone, backups, clicks, items, metadata, noise_sums, people, years
+from recveil.advisor.store import iso, now, open_store, reading, recount, steady
 from recveil.errors import RecveilError
 
 ROWS = 20_000  # that are copied at once
-TABLES = [table for table in metadata.sorted_tables if table is not allowances]
+TABLES = [
+    table for table in metadata.sorted_tables if table not in (allowances, noise_sums)
+]  # the latter is as the key
 
 
 def backup(database: str, file: str) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def backup(database: str, file: str) -> dict[str, Any]:
     try:
         part.unlink(missing_ok=True)
         with _opened(database, existing=True) as source, _opened(str(part)) as target:
-            with _snapshot(source) as read, target.begin() as write:
+            with steady(source) as read, target.begin() as write:
                 _copy(read, write)
                 seal(write)
                 write.execute(sa.delete(backups))
@@ -113,13 +115,6 @@ def _opened(database: str, existing: bool = False) -> Iterator[Engine]:
         raise RecveilError(f"the database: {str(error.orig).strip().partition(chr(10))[0]}") from None
     finally:
         engine.dispose()
-
-
-def _snapshot(engine: Engine) -> sa.Connection:
-    """A connection that sees one moment, however long it reads."""
-    if engine.dialect.name == "sqlite":
-        return reading(engine)
-    return engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
 
 def _copy(read: sa.Connection, write: sa.Connection) -> None:

@@ -10,11 +10,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from recveil.advisor.applying import Answer
 from recveil.advisor.problems import Problem
 from recveil.advisor.writes import Write
+
+Result = TypeVar("Result")
 
 BATCH = 256  # writes in a transaction
 LINGER = 0.004  # seconds between batches where several people click: fewer, larger batches hold a larger load
@@ -44,9 +46,9 @@ class GroupCommit:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    async def alone(self, work: Callable[[], None]) -> None:
+    async def alone(self, work: Callable[[], Result]) -> Result:
         """Other work that writes, between two batches: on SQLite nobody then waits for a lock."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

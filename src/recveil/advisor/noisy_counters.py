@@ -1,8 +1,9 @@
 """Public counters with a bound: exact noise, look after look, within a yearly budget that the database keeps.
 
 A year has one key, from which the noise of all its looks derives, and a number of looks that its budget is for. A look
-writes what it shows, and that it was taken, in one transaction: what was not written was never shown, and what was is
-never drawn again. The last look of a year closes it: its noisy totals stay, its key and its exact counters go.
+is made beside the writer, as a draft that nobody reads; one small transaction says that it was taken and which draft
+is shown. What was not named there was never shown, and what was is never made again. The last look of a year closes
+it: its noisy totals stay, its key and its exact counters go.
 docs/guarantees/advisor.md has the theorem.
 """
 
@@ -10,25 +11,28 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil, hypot, sqrt
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from sqlalchemy import Engine, delete, func, insert, select, update
 
-from recveil.advisor.schema import alone, clicks, items, people, profiles, years
-from recveil.advisor.store import YEAR, iso, now, reading
+from recveil.advisor import counter_noise, profile_parts
+from recveil.advisor.counter_noise import noise_of, people_noise
+from recveil.advisor.profile_parts import Ints, Write
+from recveil.advisor.schema import alone, clicks, items, noise_sums, people, profiles, years
+from recveil.advisor.store import YEAR, at_once, iso, now, reading, steady
 from recveil.dp import continual
-from recveil.dp.budget import epsilon_of, rho_of, upwards
+from recveil.dp.budget import SPARE, epsilon_of, rho_of, upwards
 from recveil.errors import RecveilError
-from recveil.randomness import Source
 
 PEOPLE_SHARE = 0.06  # of the budget, for the number of people
+CLOSING_SHARE = 0.06  # and for measuring once more what a year ends with: makes later years a seventh less noisy
 NOBODY = 2.33  # deviations: of the items that nobody clicked one in a hundred shows
+ROWS = 5000  # that are read at once
 PEOPLE_CHANGES = 2  # she comes once, with her first click, and leaves once
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,13 @@ class CounterBudget:
         """Of the noise for items and for people, as `dp.continual` takes them."""
         rho = rho_of(self.epsilon, self.delta)
         return (
-            continual.variance(self.looks, self.changes, (1 - PEOPLE_SHARE) * rho),
+            continual.variance(self.looks, self.changes, (1 - PEOPLE_SHARE - CLOSING_SHARE) * rho),
             continual.variance(self.looks, PEOPLE_CHANGES, PEOPLE_SHARE * rho),
         )
+
+    def closing_variance(self) -> int:
+        """Of the noise with which an item's counter is measured once more, when a year ends."""
+        return ceil(self.changes / (2 * CLOSING_SHARE * rho_of(self.epsilon, self.delta)) * (1 + 1e-9)) + SPARE
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def _newest(db: sa.Connection) -> Any:
     return db.execute(select(years).order_by(years.c.id.desc()).limit(1)).mappings().first()
 
 
-def _open(db: sa.Connection, budget: CounterBudget, **begin: float) -> None:
+def _open(db: sa.Connection, budget: CounterBudget, **begin: Any) -> None:
     variance, people_variance = budget.variances()
     db.execute(
         insert(years).values(
@@ -83,6 +91,7 @@ def _open(db: sa.Connection, budget: CounterBudget, **begin: float) -> None:
             changes=budget.changes,
             variance=variance,
             people_variance=people_variance,
+            closing_variance=budget.closing_variance(),
             **begin,
         )
     )
@@ -90,26 +99,37 @@ def _open(db: sa.Connection, budget: CounterBudget, **begin: float) -> None:
 
 @dataclass(frozen=True)
 class ReadyLook:
-    """A look that is due, with its noise drawn: all that takes long, and needs no writer."""
+    """A look that is due, with its noise."""
 
     year: Any
     closing: bool
-    noise: tuple[Ints, Ints, int]
-    ended: dict[int, tuple[int, int]]  # likes and dislikes by item, as the closed years ended
+    noise: Ints  # of likes and dislikes, by item number
+    crowd: int  # the noise of the number of people
 
 
-def look(engine: Engine, budget: CounterBudget) -> bool:
-    """Take a look where one is due: whether it was taken."""
-    ready = prepare(engine, budget)
-    return ready is not None and take(engine, budget, ready)
+@dataclass(frozen=True)
+class SeenCounters:
+    """What a look reads, all at one moment."""
+
+    exact: Ints  # likes and dislikes of this year, by item number
+    people: int
+    newest: int  # the last click
+    before: Ints  # likes and dislikes of the closed years, with noise
 
 
-def prepare(engine: Engine, budget: CounterBudget) -> ReadyLook | None:
-    """The look that is due, if one is; a year is opened where none runs."""
+def look(engine: Engine, budget: CounterBudget, carry_out: Write[Any] | None = None) -> bool:
+    """Take a look where one is due: whether it was taken. Its transactions are small, and others may come between."""
+    carry_out = carry_out or at_once(engine)
+    ready = prepare(engine, budget, carry_out)
+    return ready is not None and take(engine, budget, ready, carry_out)
+
+
+def prepare(engine: Engine, budget: CounterBudget, carry_out: Write[Any]) -> ReadyLook | None:
+    """The look that is due, if one is, with its noise; a year is opened where none runs."""
     with reading(engine) as db:
         year = _newest(db)
     if year is None or year["closed"]:  # none, or the database comes from a backup
-        year = _opened(engine, budget)
+        year = carry_out(lambda db: _opened(db, budget))
     if year["changes"] != budget.changes:
         raise RecveilError(
             f"this database lets {year['changes']} changes reach its counters, for ever; "
@@ -120,97 +140,96 @@ def prepare(engine: Engine, budget: CounterBudget) -> ReadyLook | None:
     if not closing and not due:
         return None
     with reading(engine) as db:
-        most = db.execute(select(func.coalesce(func.max(items.c.id), 0))).scalar_one()
-        ended = select(profiles.c.item, profiles.c.closed_likes, profiles.c.closed_dislikes)
-        known = {item: (likes, dislikes) for item, likes, dislikes in db.execute(ended)}
-    return ReadyLook(year, closing, _noise(year, most + 1), known)
+        n = db.execute(select(func.coalesce(func.max(items.c.id), 0))).scalar_one() + 1
+    at = year["done"] + 1
+    return ReadyLook(year, closing, noise_of(engine, year, at, n, carry_out, closing), people_noise(year, at))
 
 
-def _opened(engine: Engine, budget: CounterBudget) -> Any:
-    with engine.begin() as db:
-        alone(db)
+def _opened(db: sa.Connection, budget: CounterBudget) -> Any:
+    alone(db)
+    year = _newest(db)
+    if year is None or year["closed"]:  # no other process was quicker
+        _open(db, budget, **(_begin(db, year) if year else {}))
+    return _newest(db)
+
+
+def take(engine: Engine, budget: CounterBudget, ready: ReadyLook, carry_out: Write[Any]) -> bool:
+    """Write what a look shows, and then that it was taken: whether it was."""
+    seen = _seen(engine, ready.year, ready.noise.shape[1])
+    draft = secrets.randbits(62)
+    shown = seen.exact + ready.noise
+    shown[:, : seen.before.shape[1]] += seen.before
+    profile_parts.write(draft, shown, carry_out)
+    taken = carry_out(lambda db: _taken(db, budget, ready, seen, draft))
+    with reading(engine) as db:
         year = _newest(db)
-        if year is None or year["closed"]:  # no other process was quicker
-            _open(db, budget, **(_begin(db, year) if year else {}))
-        return _newest(db)
+    profile_parts.forget({year["shown"], year["base"]} - {None}, carry_out)
+    return bool(taken)
 
 
-def take(engine: Engine, budget: CounterBudget, ready: ReadyLook) -> bool:
-    """Write what a look shows, and that it was taken: whether it was."""
+def _seen(engine: Engine, year: Any, n: int) -> SeenCounters:
+    exact = np.zeros((2, n), np.int64)
+    with steady(engine) as db:
+        entered = select(items.c.id, items.c.entered_likes, items.c.entered_dislikes).where(
+            items.c.id < n, (items.c.entered_likes != 0) | (items.c.entered_dislikes != 0)
+        )
+        for some in db.execution_options(yield_per=ROWS).execute(entered).partitions():
+            which, *counts = np.fromiter(chain.from_iterable(some), np.int64).reshape(-1, 3).T
+            exact[:, which] = counts
+        count = _entered_people(db)
+        newest = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
+        return SeenCounters(exact, count, newest, profile_parts.read(db, year["base"]))
+
+
+def _entered_people(db: sa.Connection) -> int:
+    return db.execute(select(func.count()).select_from(people).where(people.c.entered == 1)).scalar_one()
+
+
+def _taken(db: sa.Connection, budget: CounterBudget, ready: ReadyLook, seen: SeenCounters, draft: int) -> bool:
+    """From here on the draft is what is shown, unless another process was quicker."""
+    alone(db)
     year = ready.year
-    with engine.begin() as db:
-        alone(db)
-        same = (years.c.id == year["id"]) & (years.c.done == year["done"]) & years.c.closed.is_(None)
-        taken = db.execute(update(years).where(same).values(done=year["done"] + 1, looked=now()))
-        if taken.rowcount != 1:
-            return False  # another process was quicker
-        shown = _show(db, year, ready.noise, ready.ended)
-        if ready.closing:
-            _close(db, year, budget, shown)
+    same = (years.c.id == year["id"]) & (years.c.done == year["done"]) & years.c.closed.is_(None)
+    values = {
+        "done": year["done"] + 1,
+        "looked": now(),
+        "shown": draft,
+        "people": year["closed_people"] + seen.people - year["began_with"] + ready.crowd,
+        "upto": seen.newest,
+    }
+    if not profile_parts.is_whole(db, draft, ready.noise.shape[1]):
+        return False
+    if db.execute(update(years).where(same).values(**values)).rowcount != 1:
+        return False
+    if ready.closing:
+        _close(db, year, budget, seen)
     return True
 
 
-def _noise(year: Any, n: int) -> tuple[Ints, Ints, int]:
-    """For likes and dislikes by item number, and for people: whole numbers.
-
-    What a counter gets is a function of the year's key, its sign, its item's number (which never comes back) and the
-    look, and of nothing else: not of how many items there are, which grows while the year runs.
-    """
-    source, at = Source(year["key"], seeded=False), year["done"] + 1
-
-    def of(name: str, variance: int, cells: int) -> Ints:
-        return continual.whole(continual.noise(source.derive(name), at, year["looks"], variance, cells))
-
-    likes, dislikes = (of(name, year["variance"], n) for name in ("likes", "dislikes"))
-    return likes, dislikes, int(of("people", year["people_variance"], 1)[0])
-
-
-def _show(
-    db: sa.Connection, year: Any, noise: tuple[Ints, Ints, int], ended: dict[int, tuple[int, int]]
-) -> tuple[list[dict[str, int]], int]:
-    """Write the profiles of this look; the exact counters that went into them, and how many people."""
-    likes, dislikes, crowd = noise
-    read = db.execute(
-        select(items.c.id, items.c.entered_likes, items.c.entered_dislikes).where(items.c.id < len(likes))
-    ).all()
-    rows, exact = [], []
-    for item, a, b in read:
-        base = ended.get(item, (0, 0))
-        shown = {"likes": base[0] + a + int(likes[item]), "dislikes": base[1] + b + int(dislikes[item])}
-        rows.append({"item": item, **shown, "closed_likes": base[0], "closed_dislikes": base[1]})
-        exact.append({"i": item, "l": a, "d": b})
-    db.execute(delete(profiles))
-    if rows:
-        db.execute(insert(profiles), rows)
-    count = db.execute(select(func.count()).select_from(people).where(people.c.entered == 1)).scalar_one()
-    newest = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
-    seen = year["closed_people"] + count - year["began_with"] + crowd
-    db.execute(update(years).where(years.c.id == year["id"]).values(people=seen, upto=newest))
-    return exact, count
-
-
-def _close(db: sa.Connection, year: Any, budget: CounterBudget, shown: tuple[list[dict[str, int]], int]) -> None:
+def _close(db: sa.Connection, year: Any, budget: CounterBudget, seen: SeenCounters) -> None:
     """This year's noisy totals stay for ever; its key and its exact counters go, and the next year begins at zero."""
-    exact, _ = shown
-    db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
-    if exact:
+    which = np.flatnonzero(seen.exact.any(0))
+    if len(which):
+        rows = zip(which.tolist(), *seen.exact[:, which].tolist(), strict=True)
+        entered = {"a": items.c.entered_likes, "b": items.c.entered_dislikes}
+        less = {column: column - sa.bindparam(name) for name, column in entered.items()}
         db.execute(
-            update(items)
-            .where(items.c.id == sa.bindparam("i"))
-            .values(
-                entered_likes=items.c.entered_likes - sa.bindparam("l"),
-                entered_dislikes=items.c.entered_dislikes - sa.bindparam("d"),
-            ),
-            exact,
+            update(items).where(items.c.id == sa.bindparam("i")).values(less),
+            [{"i": item, "a": a, "b": b} for item, a, b in rows],
         )
+    db.execute(delete(noise_sums))
     db.execute(update(years).where(years.c.id == year["id"]).values(closed=now(), key=None))
-    _open(db, budget, **_begin(db, _newest(db)))
+    ended = _newest(db)
+    spread = ended["closed_spread"] + counter_noise.closing_spread(ended)
+    _open(db, budget, **{**_begin(db, ended, seen.people), "closed_spread": spread})
 
 
-def _begin(db: sa.Connection, ended: Any) -> dict[str, float]:
+def _begin(db: sa.Connection, ended: Any, began_with: int | None = None) -> dict[str, Any]:
     """What a year begins with after another that is closed."""
     return {
-        "began_with": db.execute(select(func.count()).select_from(people).where(people.c.entered == 1)).scalar_one(),
+        "began_with": _entered_people(db) if began_with is None else began_with,
+        "shown": ended["shown"],
+        "base": ended["shown"],
         "people": ended["people"],
         "upto": ended["upto"],
         "looked": now(),
@@ -231,7 +250,8 @@ def seal(db: sa.Connection) -> None:
     last = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
     db.execute(update(clicks).where(clicks.c.id > year["upto"]).values(entered=0))
     db.execute(update(items).values(entered_likes=0, entered_dislikes=0))
-    db.execute(update(profiles).values(closed_likes=profiles.c.likes, closed_dislikes=profiles.c.dislikes))
+    if year["shown"] is not None:
+        db.execute(delete(profiles).where(profiles.c.draft != year["shown"]))  # what nobody has seen yet
     ended = update(years).where(years.c.id == year["id"])
     db.execute(ended.values(closed=now(), key=None, upto=max(last, year["upto"])))
 
@@ -253,6 +273,12 @@ def blur(db: sa.Connection) -> CounterNoise | None:
         too_few(deviation),
         None if ended is None else iso(ended)[:10],
     )
+
+
+def last_draft(db: sa.Connection) -> int | None:
+    """What the last look shows: likes and dislikes by item number, with noise (`profile_parts.read`)."""
+    year = _newest(db)
+    return year["shown"] if year else None
 
 
 def too_few(deviation: float) -> int:

@@ -43,7 +43,7 @@ class OfflinePages:
         self._made: dict[str, tuple[tuple[str, str], bytes]] = {}
 
     def of(self, table: Snapshot, language: str) -> bytes:
-        version = (table.table.version, table.catalogue.version)
+        version = (table.whole.version, table.catalogue.document.version)
         made = self._made.get(language)
         if made is None or made[0] != version:
             made = self._made[language] = (version, offline_page(table, language))
@@ -52,7 +52,7 @@ class OfflinePages:
 
 def offline_page(table: Snapshot, language: str) -> bytes:
     """One HTML file that asks nobody for anything."""
-    public = json.loads(table.table.body)
+    public = json.loads(table.whole.body)
     known = {name: public[name] for name in ("profiles", "people", "deviation", "people_deviation")}
     known["items"] = list(table.titles.items())
     templates = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field, field_validator
 from sqlalchemy import Engine, func, select
 
+from recveil.advisor.documents import JsonDocument
 from recveil.advisor.elements import element
 from recveil.advisor.identity import IsAdmin
 from recveil.advisor.loading import KEY, TITLE, valid_key, valid_text
 from recveil.advisor.people_api import Body, advisor_of
 from recveil.advisor.people_api import Item as ItemId
 from recveil.advisor.problems import AWAY_ERRORS, Problem, documented
-from recveil.advisor.publication import JsonDocument
 from recveil.advisor.schema import models, years
 from recveil.advisor.store import now, reading
 from recveil.advisor.writes import Stock, Withdraw
@@ -77,7 +77,15 @@ class PublicProfiles(Body):
     budget: Spent | None
     total: TotalSpent | None
     overspent: str | None  # until which day counters were shown that gave more away than `budget` says
+    shards: int  # with how many bits of an item's hash its profile is asked for; 0 where all profiles are here
+    most: int | None  # likes and dislikes of the item with the most, where only some profiles are here
+    no_click: float | None  # and what a person without a click gives away by all items, in natural units
     profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)] | None]  # likes, dislikes
+    version: str
+
+
+class ShardProfiles(Body):
+    profiles: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]]
     version: str
 
 
@@ -184,9 +192,31 @@ async def profiles(
     request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
     accept_encoding: Annotated[str | None, Header()] = None,
+    whole: bool = False,
 ) -> Response:
-    """The whole public table in one request, so that nobody has to ask about one item."""
-    return _sent((await advisor_of(request).shown()).table, if_none_match, accept_encoding)
+    """The whole public table in one request, so that nobody has to ask about one item. Of more than 4,096 items the
+    thousand with the most clicks, and `shards`; all of them with `whole`."""
+    table = await advisor_of(request).shown()
+    made = await asyncio.to_thread(getattr, table, "whole") if whole else table.table
+    return _sent(made, if_none_match, accept_encoding)
+
+
+@router.get(
+    "/profiles/{shard}",
+    response_model=ShardProfiles,
+    responses={304: {"description": "Not changed"}, **documented(404, 422, 429)},
+)
+async def shard(
+    request: Request,
+    shard: Annotated[str, Path(pattern="^[01]{1,32}$", description="The first bits of an item id's CRC-32.")],
+    if_none_match: Annotated[str | None, Header()] = None,
+    accept_encoding: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The profiles of some hundred items that a hash has thrown together: which one is meant is not told."""
+    found = await asyncio.to_thread((await advisor_of(request).shown()).shard, shard)
+    if found is None:
+        raise Problem(404, "there is no such shard; /profiles says how many bits name one")
+    return _sent(found, if_none_match, accept_encoding)
 
 
 @router.get("/catalogue", response_model=Titles, responses={304: {"description": "Not changed"}, **documented(429)})
@@ -196,7 +226,8 @@ async def catalogue(
     accept_encoding: Annotated[str | None, Header()] = None,
 ) -> Response:
     """All ids and titles in one request, by title."""
-    return _sent((await advisor_of(request).shown()).catalogue, if_none_match, accept_encoding)
+    table = await advisor_of(request).shown()
+    return _sent(await asyncio.to_thread(getattr, table.catalogue, "document"), if_none_match, accept_encoding)
 
 
 @router.get("/model", response_model=ModelStatus, responses={304: {"description": "Not changed"}, **documented(429)})

@@ -10,28 +10,25 @@ own reads single clicks from such counters all the same.
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
-from bisect import bisect_right
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from itertools import accumulate
-from re import finditer
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Engine, func, select, update
 
+from recveil.advisor import profile_parts
+from recveil.advisor.catalogue import OfferedItems, current
+from recveil.advisor.documents import JsonDocument, sheet
 from recveil.advisor.item_model import ModelBudget
-from recveil.advisor.noisy_counters import blur
+from recveil.advisor.noisy_counters import blur, last_draft
+from recveil.advisor.profile_parts import Ints
 from recveil.advisor.schema import clicks, items, people
-from recveil.advisor.schema import profiles as shown
 from recveil.advisor.store import reading
 from recveil.advisor.totals import total
 
 Profile = tuple[int, int]
-EXACT = {
+EXACT: dict[str, Any] = {
     "counters": "exact",
     "deviation": 0.0,
     "people_deviation": 0.0,
@@ -39,22 +36,8 @@ EXACT = {
     "total": None,
     "overspent": None,
 }
+FIRST = 1000  # items with the most clicks, which everybody gets of a catalogue that is sent in shards
 _clicking = select(clicks.c.id).where(clicks.c.person == people.c.id).exists()  # an empty account is nobody yet
-
-
-@dataclass(frozen=True)
-class JsonDocument:
-    """A JSON document, ready to be sent."""
-
-    version: str
-    body: bytes
-    packed: bytes  # the same, gzipped
-
-
-def sheet(document: dict[str, Any]) -> JsonDocument:
-    version = sha256(json.dumps(document).encode()).hexdigest()[:16]
-    body = json.dumps({**document, "version": version}, ensure_ascii=False, separators=(",", ":")).encode()
-    return JsonDocument(version, body, gzip.compress(body, 6, mtime=0))
 
 
 @dataclass(frozen=True)
@@ -63,33 +46,51 @@ class Snapshot:
 
     people: int
     min_people: int
-    titles: dict[str, str]  # by item key, in the order of titles
+    catalogue: OfferedItems
     profiles: dict[str, Profile | None]
-    table: JsonDocument
-    catalogue: JsonDocument
+    words: dict[str, Any]
+    draft: int | None = None  # of the look that this is
+    sent: dict[str, JsonDocument] = field(default_factory=dict)  # shards that somebody asked for
+
+    @property
+    def titles(self) -> dict[str, str]:
+        return self.catalogue.titles
 
     @cached_property
-    def folded(self) -> tuple[str, list[int], dict[str, int]]:
-        """All titles in one text for quick search, where each begins in it, and ids."""
-        lines = [" ".join(title.casefold().split("\n")) for title in self.titles.values()]
-        begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        return "\n".join(lines), begins, {key.casefold(): place for place, key in enumerate(self.titles)}
+    def table(self) -> JsonDocument:
+        """All profiles; of a large catalogue what is needed of all together, and those that most people clicked."""
+        shards = self.catalogue.shards
+        if not shards:
+            return self.whole
+        shown = sorted(self.shown.items(), key=lambda entry: -sum(entry[1]))
+        most = sum(shown[0][1]) if shown else 0
+        everybody = max(self.people, most + 1)
+        counts = np.array([sum(profile) for _, profile in shown], np.int64)
+        alone = float(np.log(everybody / (everybody - counts)).sum())
+        of_all = {"shards": len(next(iter(shards))), "most": most, "no_click": round(alone, 3)}
+        return sheet({**self.words, **of_all}, "profiles", dict(shown[:FIRST]))
 
     @cached_property
-    def keys(self) -> list[str]:
-        return list(self.titles)
+    def whole(self) -> JsonDocument:
+        return sheet({**self.words, "shards": 0, "most": None, "no_click": None}, "profiles", self.profiles)
+
+    @cached_property
+    def shown(self) -> dict[str, Profile]:
+        return {key: profile for key, profile in self.profiles.items() if profile is not None}
+
+    def shard(self, name: str) -> JsonDocument | None:
+        """What is shown of the items whose hashes begin with these bits."""
+        if name not in self.sent:
+            places = self.catalogue.shards.get(name)
+            if places is None:
+                return None
+            keys = [self.catalogue.keys[place] for place in places]
+            self.sent[name] = sheet({}, "profiles", {key: self.shown[key] for key in keys if key in self.shown})
+        return self.sent[name]
 
     def search(self, query: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
         """How many items have the words in their title or are so called, and some of them."""
-        wanted = query.casefold().strip()
-        found = self.keys
-        if wanted:
-            text, begins, ids = self.folded
-            places = {
-                bisect_right(begins, at.start()) - 1 for at in finditer(f"{re.escape(wanted)}.*", text)
-            }  # one in each
-            places |= {ids[wanted]} if wanted in ids else set()
-            found = [self.keys[place] for place in sorted(places)]
+        found = self.catalogue.find(query)
         shown = [
             {"id": key, "title": self.titles[key], "profile": as_document(self.profiles[key])}
             for key in found[offset : offset + limit]
@@ -113,58 +114,59 @@ def publish(engine: Engine, min_people: int) -> None:
         )
 
 
-def snapshot(engine: Engine, min_people: int) -> Snapshot:
+def snapshot(engine: Engine, min_people: int, known: Snapshot | None = None) -> Snapshot:
     """The public table."""
-    columns = (
-        items.c.key,
-        items.c.title,
-        items.c.likes + items.c.dislikes,
-        items.c.shown_likes,
-        items.c.shown_dislikes,
-    )
+    counters = (items.c.id, items.c.likes + items.c.dislikes, items.c.shown_likes, items.c.shown_dislikes)
     with reading(engine) as db:
         count = db.execute(select(func.count()).select_from(people).where(_clicking)).scalar_one()
-        found = db.execute(select(*columns).where(items.c.withdrawn.is_(None))).all()
-    rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
-    profiles = {
-        key: (likes, dislikes) if min(true, likes + dislikes) >= min_people else None
-        for key, _, true, likes, dislikes in rows
-    }
-    return _snapshot({row[0]: row[1] for row in rows}, profiles, {"people": count, "min_people": min_people, **EXACT})
+        catalogue = current(db, known.catalogue if known else None)
+        found = {n: row for n, *row in db.execute(select(*counters).where(items.c.withdrawn.is_(None)))}
+    profiles: dict[str, Profile | None] = dict.fromkeys(catalogue.titles)
+    for key, n in zip(catalogue.titles, catalogue.numbers.tolist(), strict=True):
+        true, likes, dislikes = found.get(n, (0, 0, 0))
+        if min(true, likes + dislikes) >= min_people:
+            profiles[key] = (likes, dislikes)
+    words: dict[str, Any] = {"people": count, "min_people": min_people, **EXACT}
+    return Snapshot(count, min_people, catalogue, profiles, words)
 
 
-def blurred(engine: Engine, min_people: int, models: ModelBudget | None = None) -> Snapshot:
+def blurred(
+    engine: Engine, min_people: int, models: ModelBudget | None = None, known: Snapshot | None = None
+) -> Snapshot:
     """The public table with noise: what the last look wrote. Whether an item shows is decided by noisy counts too.
 
     An item shows from min_people on, and from so many that noise alone hardly ever comes to. Beside the table stands
-    what it gives away, together with item models where they are made.
+    what it gives away, together with item models where they are made. Where nothing has changed it is the one known.
     """
-    columns = (items.c.key, items.c.title, shown.c.likes, shown.c.dislikes)
     with reading(engine) as db:
-        known = blur(db)
-        together = total(db, known.budget, models) if known and models else None
-        joined = select(*columns).join_from(items, shown, shown.c.item == items.c.id, isouter=True)
-        found = db.execute(joined.where(items.c.withdrawn.is_(None))).all()
-    rows = sorted(found, key=lambda row: (row[1].casefold(), row[0]))
-    least = max(min_people, known.least) if known else min_people
-    profiles = {
-        key: None if likes is None or likes + dislikes < least else (max(likes, 0), max(dislikes, 0))
-        for key, _, likes, dislikes in rows
-    }
-    words = {
-        "people": known.people if known else 1,
-        "min_people": least,
-        "counters": "private",
-        "deviation": known.deviation if known else 0.0,
-        "people_deviation": known.people_deviation if known else 0.0,
-        "budget": asdict(known.budget) if known else None,
-        "total": asdict(together) if together else None,
-        "overspent": known.overspent if known else None,
-    }
-    return _snapshot({row[0]: row[1] for row in rows}, profiles, words)
+        noise, draft = blur(db), last_draft(db)
+        together = total(db, noise.budget, models) if noise and models else None
+        catalogue = current(db, known.catalogue if known else None)
+        least = max(min_people, noise.least) if noise else min_people
+        words: dict[str, Any] = {
+            "people": noise.people if noise else 1,
+            "min_people": least,
+            "counters": "private",
+            "deviation": noise.deviation if noise else 0.0,
+            "people_deviation": noise.people_deviation if noise else 0.0,
+            "budget": asdict(noise.budget) if noise else None,
+            "total": asdict(together) if together else None,
+            "overspent": noise.overspent if noise else None,
+        }
+        if known is not None and known.catalogue is catalogue and (known.draft, known.words) == (draft, words):
+            return known
+        counts = profile_parts.read(db, draft)
+    return Snapshot(words["people"], least, catalogue, _at_least(catalogue, counts, least), words, draft)
 
 
-def _snapshot(titles: dict[str, str], profiles: dict[str, Profile | None], words: dict[str, Any]) -> Snapshot:
-    table = sheet({**words, "profiles": profiles})
-    catalogue = sheet({"items": list(titles.items())})
-    return Snapshot(words["people"], words["min_people"], titles, profiles, table, catalogue)
+def _at_least(catalogue: OfferedItems, counts: Ints, least: int) -> dict[str, Profile | None]:
+    """Profiles of items in the order of titles, where likes and dislikes come to so many."""
+    places = np.flatnonzero(catalogue.numbers < counts.shape[1])
+    of_place = counts[:, catalogue.numbers[places]]
+    enough = of_place.sum(0) >= least
+    likes, dislikes = np.maximum(of_place[:, enough], 0).tolist()
+    profiles: dict[str, Profile | None] = dict.fromkeys(catalogue.titles)
+    keys = catalogue.keys
+    for place, *profile in zip(places[enough].tolist(), likes, dislikes, strict=True):
+        profiles[keys[place]] = (profile[0], profile[1])
+    return profiles

@@ -5,7 +5,8 @@ items: the catalogue with exact counters (likes, dislikes), and what of them is 
 clicks: one at most for each person and item, in the order of clicking.
 keys: idempotency keys as hashes. What was asked is kept as a hash with the key in it, so that an undone click
 leaves nothing that could be read.
-years, profiles: the ledger of noisy counters and what they show (noisy_counters.py).
+years: the ledger of noisy counters (noisy_counters.py). profiles: what looks show, many items in a row of its own
+(profile_parts.py). noise_sums: what the noise of the next look begins with (counter_noise.py); it derives from the key.
 models: the ledger of item models, and they themselves (item_model.py).
 marks: how often a person changed her mind about an item she has no click on now, under a hash that needs her token.
 allowances: what callers have to pay for, under salted hashes, where several workers keep limits together (sharing.py).
@@ -74,6 +75,9 @@ items = Table(
     Column("entered_likes", Integer, nullable=False, server_default="0"),  # what has reached this year's noisy counters
     Column("entered_dislikes", Integer, nullable=False, server_default="0"),
     Column("withdrawn", BigInteger),  # when; the row and its number stay, and no other item gets them
+    Column(
+        "revision", BigInteger, nullable=False, server_default="0", index=True
+    ),  # of the catalogue that last had it new
     sqlite_autoincrement=True,
 )
 
@@ -121,6 +125,7 @@ years = Table(
     Column("changes", Integer, nullable=False),
     Column("variance", BigInteger, nullable=False),  # of the noise in items' counters, as dp.continual takes it
     Column("people_variance", BigInteger, nullable=False),
+    Column("closing_variance", BigInteger, nullable=False, server_default="0"),  # with which it ends
     Column("done", Integer, nullable=False, server_default="0"),  # looks that were taken
     Column("looked", BigInteger, nullable=False, server_default="0"),
     Column("upto", BigInteger, nullable=False, server_default="0"),  # the last click that the last look knows of
@@ -132,17 +137,27 @@ years = Table(
     Column(
         "overspent", SmallInteger, nullable=False, server_default="0"
     ),  # 1: looked at with noise that could be undone
+    Column("shown", BigInteger),  # the draft (profiles) that its last look made; none before the first of all
+    Column("base", BigInteger),  # the draft in which the years before it ended
     sqlite_autoincrement=True,
 )
 
 profiles = Table(
     "profiles",
     metadata,
-    Column("item", ForeignKey("items.id"), primary_key=True),
-    Column("likes", Integer, nullable=False),  # with noise, as they were at the last look
-    Column("dislikes", Integer, nullable=False),
-    Column("closed_likes", Integer, nullable=False),  # with noise, as the closed years ended
-    Column("closed_dislikes", Integer, nullable=False),
+    Column("draft", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),  # of the items, by their numbers
+    Column("likes", LargeBinary, nullable=False),  # with noise, of all years together
+    Column("dislikes", LargeBinary, nullable=False),
+)
+
+noise_sums = Table(
+    "noise_sums",
+    metadata,
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("year", BigInteger, nullable=False),
+    Column("look", Integer, nullable=False),
+    Column("sums", LargeBinary, nullable=False),
 )
 
 models = Table(

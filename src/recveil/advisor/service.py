@@ -20,16 +20,17 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from recveil.advisor.applying import again, apply
+from recveil.advisor.documents import JsonDocument, sheet
 from recveil.advisor.group import GroupCommit
 from recveil.advisor.item_model import ItemModel, ModelBudget, make_due, newest, newest_number
 from recveil.advisor.limits import REMEMBERED, RateLimit
 from recveil.advisor.metrics import Metrics
-from recveil.advisor.noisy_counters import CounterBudget, look, prepare, take
+from recveil.advisor.noisy_counters import CounterBudget, look
 from recveil.advisor.platforms import KnownPlatforms
-from recveil.advisor.publication import JsonDocument, Snapshot, blurred, publish, sheet, snapshot
+from recveil.advisor.publication import Snapshot, blurred, publish, snapshot
 from recveil.advisor.recommending import Neighbourhoods, filled, fit, recommend
 from recveil.advisor.sharing import EVERY, Sharing
-from recveil.advisor.store import DAY, apart, checkpoint, reading
+from recveil.advisor.store import DAY, apart, at_once, checkpoint, reading
 from recveil.advisor.writes import Forget, Stock, Withdraw, Write
 
 log = logging.getLogger("recveil.advisor")
@@ -138,20 +139,23 @@ class Advisor:
 
     async def make(self) -> None:
         begin, self.outdated = monotonic(), False
-        self.snapshot = await asyncio.to_thread(public_table, self.engine, self.settings)
+        self.snapshot = await asyncio.to_thread(public_table, self.engine, self.settings, self.snapshot)
         took = monotonic() - begin
         self.rested = monotonic() + (RESTS * took if took > QUICK else 0.0)
 
     async def refresh(self) -> None:
-        """Publish what may be published, and take the new public table. Noise is drawn beside the writer."""
+        """Publish what may be published, and take the new public table. A look is made beside the writer."""
         if self.private:
-            ready = await _aside(again, partial(prepare, apart(self.engine), self.settings.budget))
-            work = ready and partial(again, partial(take, self.engine, self.settings.budget, ready))
+            between = partial(self.between, asyncio.get_running_loop())
+            await _aside(look, apart(self.engine), self.settings.budget, between)
         else:
-            work = partial(publish_due, self.engine, self.settings)
-        if work:
-            await self.commit.alone(work)
+            await self.commit.alone(partial(publish_due, self.engine, self.settings))
         await self.make()
+
+    def between(self, loop: asyncio.AbstractEventLoop, act: Callable[[sa.Connection], Any]) -> Any:
+        """For a thread beside the server: carry it out in a transaction between two batches of clicks."""
+        work = partial(again, partial(at_once(self.engine), act))
+        return asyncio.run_coroutine_threadsafe(self.commit.alone(work), loop).result()
 
     def recommend(self, own: dict[str, int], limit: int) -> tuple[list[str], str]:
         """Items for someone with these clicks, and on which basis."""
@@ -284,7 +288,12 @@ def publish_due(engine: Engine, settings: Settings) -> None:
         again(partial(publish, engine, settings.min_people))
 
 
-def public_table(engine: Engine, settings: Settings) -> Snapshot:
+def public_table(engine: Engine, settings: Settings, known: Snapshot | None = None) -> Snapshot:
+    """What everybody may read now, and is put into text here, where nobody waits."""
     if settings.counters == "private":
-        return blurred(engine, settings.min_people, settings.models if settings.recommend == "model" else None)
-    return snapshot(engine, settings.min_people)
+        models = settings.models if settings.recommend == "model" else None
+        made = blurred(engine, settings.min_people, models, known)
+    else:
+        made = snapshot(engine, settings.min_people, known)
+    _ = made.table
+    return made

@@ -8,6 +8,7 @@ PostgreSQL: synchronous_commit stays on for the same reason, whatever the server
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,23 @@ def _begin(connection: sa.Connection) -> None:
 def reading(engine: Engine) -> sa.Connection:
     """A connection to read from; on SQLite it waits for no writer and keeps none waiting."""
     return engine.connect().execution_options(reads=True)
+
+
+def at_once(engine: Engine) -> Callable[[Callable[[sa.Connection], Any]], Any]:
+    """A way to carry things out, each in a transaction of its own."""
+
+    def carry_out(act: Callable[[sa.Connection], Any]) -> Any:
+        with engine.begin() as db:
+            return act(db)
+
+    return carry_out
+
+
+def steady(engine: Engine) -> sa.Connection:
+    """A connection that sees one moment, however long it reads."""
+    if engine.dialect.name == "sqlite":
+        return reading(engine)
+    return engine.connect().execution_options(isolation_level="REPEATABLE READ")
 
 
 def check_clock(engine: Engine) -> None:

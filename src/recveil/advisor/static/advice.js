@@ -94,12 +94,13 @@ export function without(profile, sign) {
  * Her commonality and disclosure after none, one, two ... of her clicks, as the item profiles stand now.
  *
  * `clicks`: [{item, sign}] in her order. `profiles`: a Map of every item to [likes, dislikes], her own clicks among
- * them, or to null where they are hidden because so few people clicked.
+ * them, or to null where they are hidden because so few people clicked. `others`: what not clicking any item beside
+ * these gives away, in natural units.
  */
-export function timeline(clicks, profiles, people, base = "e") {
+export function timeline(clicks, profiles, people, base = "e", others = 0) {
   const before = new Map(profiles);
   for (const { item, sign } of clicks) before.set(item, without(profiles.get(item), sign));
-  let [commonality, disclosure] = [0, 0];
+  let [commonality, disclosure] = [0, others / UNITS[base]];
   for (const profile of before.values()) {
     const [likes, dislikes] = profile ?? [0, 0];
     disclosure += Math.log(people / Math.max(people - likes - dislikes, 1)) / UNITS[base];

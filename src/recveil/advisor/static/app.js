@@ -34,6 +34,7 @@ function show() {
     return words.every((word) => title.includes(word));
   });
   results(matches.slice(0, state.shown), profiles);
+  void table.want(state.clicks.map(({ item }) => item)); // each row's element wants its own
   find("more").hidden = matches.length <= state.shown;
   find("found").textContent = !state.titles.size
     ? ""
@@ -209,4 +210,5 @@ attempt(async () => {
   await refresh();
   tell("");
   table.addEventListener("change", recount);
+  table.addEventListener("more", show);
 });

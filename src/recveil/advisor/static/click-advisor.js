@@ -33,7 +33,7 @@ export class ClickAdvisor extends HTMLElement {
       this.attachShadow({ mode: "open" }).adoptedStyleSheets = [style];
       this.#choice();
     }
-    void this.table; // fetched now, not at a pre-click, which no request may follow
+    void this.table.want([this.getAttribute("item")]); // fetched now, not at a pre-click, which no request may follow
   }
 
   attributeChangedCallback() {
@@ -198,7 +198,7 @@ export class ClickAdvisor extends HTMLElement {
   }
 
   #silence() {
-    if (this.table.state === "ready") return unknown(this.table.least);
+    if (this.table.knows(this.getAttribute("item"))) return unknown(this.table.least);
     return say("no_counts");
   }
 

@@ -128,7 +128,7 @@ async function begin() {
   const embedded = place("embedded");
   const [{ items }, { profiles, people, deviation, people_deviation: crowd }] = embedded
     ? Array(2).fill(JSON.parse(embedded.textContent))
-    : await Promise.all([get("/api/v1/catalogue"), get("/api/v1/profiles")]);
+    : await Promise.all([get("/api/v1/catalogue"), get("/api/v1/profiles?whole=true")]);
   const known = { titles: new Map(items), profiles: new Map(Object.entries(profiles)), people };
   Object.assign(world, known, { blur: { deviation, crowd } });
   place("file").disabled = false;

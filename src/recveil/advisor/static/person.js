@@ -12,7 +12,7 @@ const SIGNS = { like: 1, dislike: -1 };
 export function showPerson({ clicks, titles, table }) {
   const mine = clicks.map(({ item, sign }) => ({ item, sign: SIGNS[sign] }));
   const { profiles, people } = table.including(clicks);
-  const told = timeline(mine, profiles, people, "2");
+  const told = timeline(mine, profiles, people, "2", table.others);
   const [first, now] = [told[0], told[told.length - 1]];
   const added = short(now.disclosure - first.disclosure, 5);
   const number = (name, value, unit, note) =>
