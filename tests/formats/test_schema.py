@@ -108,6 +108,8 @@ def test_a_schema_that_contradicts_the_file(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("uid,film\n1,2\n")
     with pytest.raises(RecveilError, match="no column 'at' for time among: uid, film"):
         read(tmp_path / "d.csv", schema=EVENT)
+    with pytest.raises(RecveilError, match=r"d.csv: the column of items holds no lists, and the schema says lists"):
+        read(tmp_path / "d.csv", schema=Schema({"user": "uid", "item": "film"}, lists=True))
     pl.DataFrame({"uid": [1], "film": [[2, 3]], "at": [1]}).write_parquet(tmp_path / "d.parquet")
     with pytest.raises(RecveilError, match="holds lists, and the schema says lists = False"):
         read(tmp_path / "d.parquet", schema=EVENT)

@@ -26,6 +26,8 @@ BLOCK = 1 << 17  # bytes that a processor keeps at hand
 
 def read_text(source: DataFile, mapping: Mapping[str, Names] | None, broken: Broken, schema: Schema | None) -> Raw:
     """The columns that play a role, under the names of their roles; and where each row stands."""
+    if schema is not None and schema.lists:
+        raise RecveilError(f"{source.name}: the column of items holds no lists, and the schema says lists = True")
     source, layout, roles = shape_of(source, mapping, broken, schema)
     if broken == "drop":
         frame, lost = _leniently(source, layout, roles)
