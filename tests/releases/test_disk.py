@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from test_contracts import fitting, mechanism
 
+from recveil.actions import publish_disk
 from recveil.data import Interactions, from_ids
 from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
@@ -232,3 +233,32 @@ def test_a_person_who_has_nearly_all_rows_is_one_part(tmp_path: Path) -> None:
     user = np.where(rng.random(4000) < 0.95, 7, rng.integers(0, 30, 4000))
     data = from_ids(pl.Series(user), pl.Series(rng.integers(0, 30, 4000)), time=np.arange(4000))
     both(data, parse("pseudonymise"), tmp_path / "busy", 6)
+
+
+def test_a_digest_is_that_of_the_rows_in_any_parts(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"user": np.arange(60) % 9, "item": np.arange(60) % 7, "time": np.arange(60)})
+    found = []
+    for number, (frame, parts) in enumerate(((rows, 1), (rows.reverse(), 4), (rows[1:], 4))):
+        frame.write_parquet(tmp_path / "log.parquet")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        given = Input(str(tmp_path / "log.parquet"))
+        found.append(disk.read_disk(given, folder, parts, SILENT, hashed=True).digest)
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_ledger_is_told_the_digest(tmp_path: Path, recveil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    plain = publish_disk.read_disk
+
+    def read(*given: Any, **how: Any) -> Any:
+        table = plain(*given, **how)
+        seen.append(table.digest)
+        return table
+
+    monkeypatch.setattr(publish_disk, "read_disk", read)
+    pl.DataFrame({"user": np.arange(900) % 90, "item": np.arange(900) % 7}).write_parquet(tmp_path / "log.parquet")
+    wish = ("release", str(tmp_path / "log.parquet"), "--with", "pseudonymise", "--memory", "0.1MB", "-o")
+    recveil(*wish, str(tmp_path / "one"))
+    recveil(*wish, str(tmp_path / "two"), "--ledger", str(tmp_path / "ledger.jsonl"))
+    assert [bool(digest) for digest in seen] == [False, True]

@@ -43,7 +43,8 @@ def publish_disk(
     scratch = request.engine.scratch or str(Path(request.out).absolute().parent)
     chosen, without = aside.chooser(request.ledger) if request.ledger else (lambda rows: rows, 0.0)
     with plan.scratch(scratch, progress) as folder:
-        rows = read_disk(request.data.under(mechanism), folder, plan.parts, progress, chosen)
+        given = request.data.under(mechanism)
+        rows = read_disk(given, folder, plan.parts, progress, chosen, hashed=bool(request.ledger))
         if mechanism.is_proved and lists.items is not None and len(rows.layout.items) == len(listed(lists.items)):
             progress.note(WARNING + read_off(len(rows.layout.items)))
         wishes = HowReleased(

@@ -37,7 +37,7 @@ from recveil.releases.scratch import Store, by_person, check_room, scratch_folde
 
 BATCH_ROWS = 1_000_000
 ROW_BYTES = 150  # of memory that a row takes while it is worked on
-SCRATCH_BYTES = 20
+SCRATCH_BYTES = 24
 MOST_PARTS = 400  # files that are open at once
 MOST_IDS = 5_000_000  # items, or tags, that stand in memory
 
@@ -50,7 +50,7 @@ class DiskTable:
     layout: ChunkLayout
     specimen: Interactions  # a few rows, which tell what columns there are
     rows: int
-    digest: str  # of all rows, whatever their order and parts
+    digest: str  # of all rows, whatever their order and parts; empty where nobody asked for it
 
     @property
     def is_empty(self) -> bool:
@@ -154,9 +154,10 @@ def read_disk(
     parts: int,
     progress: Progress,
     chosen: Callable[[Interactions], Interactions] = lambda rows: rows,
+    hashed: bool = False,
 ) -> DiskTable:
-    """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts."""
-    store, vocabulary = Store(folder, "rows", parts), _Vocabulary()
+    """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts; `hashed`: with their digest."""
+    store, vocabulary = Store(folder, "rows", parts), _Vocabulary(hashed)
     with store.filling(by_person(parts)) as put:
         for batch in batches(given, progress):
             put(vocabulary.seen(chosen(batch)))
@@ -213,7 +214,8 @@ def _parquet(name: str, wanted: list[str], how: dict[str, Any]) -> Iterator[Inte
 class _Vocabulary:
     """What is learnt of all rows as they pass: ids, types, how many there are, a digest."""
 
-    def __init__(self) -> None:
+    def __init__(self, hashed: bool) -> None:
+        self.hashed = hashed
         self.ids: dict[str, list[pl.Series]] = {"item": [], "tag": []}
         self.first: Interactions | None = None
         self.rows, self.digest = 0, 0
@@ -230,7 +232,7 @@ class _Vocabulary:
                 ids[:] = [union(*ids, getattr(batch.compact(), f"{role}s"))]
                 if len(ids[0]) > MOST_IDS:
                     raise RecveilError(f"more than {MOST_IDS:,} {role}s, and their ids have to stand in memory")
-        self.digest += _digest(batch)
+        self.digest += _digest(batch) if self.hashed else 0
         there = np.zeros(batch.n_users, dtype=bool)
         there[batch.user] = True
         if there.all():
@@ -248,7 +250,8 @@ class _Vocabulary:
         made = replace(interactions(self.first.frame(), layout.unit), levels=self.first.levels).over_items(items)
         kinds: Mapping[str, Any] = store.kinds
         said = ",".join(f"{name} {kind}" for name, kind in sorted(kinds.items()))
-        return DiskTable(store, layout, made, self.rows, f"{said}:{layout.unit}:{self.rows}:{self.digest % 2**64}")
+        digest = f"{said}:{layout.unit}:{self.rows}:{self.digest % 2**64}" if self.hashed else ""
+        return DiskTable(store, layout, made, self.rows, digest)
 
 
 def _digest(batch: Interactions) -> int:
