@@ -143,6 +143,11 @@ def test_the_prior_of_many_people_s_pairs_is_finite() -> None:
     assert np.asarray(found.pairs)[1, 2] * UNIT == pytest.approx(2e10, rel=1e-3)  # as independence has it
 
 
+def test_a_window_of_many_people_draws_no_more_than_they_are() -> None:
+    """A window's cost would grow with every window before it."""
+    assert [carried.times(1e6, 52.0), carried.times(1000.0, 12.0), carried.times(10_000.0, 12.0)] == [1.0, 12.0, 3.0]
+
+
 # --- features of items --------------------------------------------------------------------------------------------
 
 

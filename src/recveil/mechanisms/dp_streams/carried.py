@@ -27,6 +27,7 @@ SHARES: dict[str, tuple[float, ...]] = {"transitions": (0.30, 0.55, 0.15), "none
 FEWEST, MOST = 25, 4096  # items that are kept: a list of twenty needs more than twenty
 _BY_CHANCE = 1  # of them, at most about: so many stand out by noise alone
 _MARKS = ("", ".variance")
+_ENOUGH = 30_000  # streams, in which the chance of drawing is next to nothing
 _STAYS = 0.8  # of what an item must stand out by: one that was kept is so while it stands out by as much
 
 
@@ -115,7 +116,7 @@ def tables(published: tuple[Tables, ...]) -> StreamTables:
     lengths = estimate(second, "lengths")
     deviation = np.sqrt(lengths.variance)
     sizes = np.where(lengths.value > 3 * deviation, lengths.value, 0.0) / UNIT / ONE_LENGTH
-    sizes *= second[f"{CARRIED}windows"][0]  # as many are drawn as the tables speak of; that costs nothing
+    sizes *= times(float(sizes.sum()), float(second[f"{CARRIED}windows"][0]))
     many = None
     if f"{CARRIED}sessions" in second:
         numbers = estimate(second, "sessions")
@@ -124,6 +125,13 @@ def tables(published: tuple[Tables, ...]) -> StreamTables:
         mine, np.maximum(have, 1e-9) / UNIT, (G + G.T) / UNIT, lengths.value / UNIT, moves, sigma / UNIT,
         move_sigma / UNIT, EDGES, ONE_LENGTH, many, sizes if sizes.any() else np.ones(len(EDGES)),
     )  # fmt: skip
+
+
+def times(people: float, windows: float) -> float:
+    """How often over a window's people are drawn: as often as the tables speak of windows, which costs no privacy; but
+    of many people chance hides nothing, and drawing takes time.
+    """
+    return float(np.clip(_ENOUGH / max(people, 1.0), 1.0, max(windows, 1.0)))
 
 
 def even(name: str, second: Tables, shape: Floats) -> tuple[Floats, float]:

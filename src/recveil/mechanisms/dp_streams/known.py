@@ -18,7 +18,7 @@ from recveil.dp.budget import variance
 from recveil.dp.combining import CARRIED
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.mechanism import PublicInfo, Sums
-from recveil.mechanisms.dp_streams import carried_space
+from recveil.mechanisms.dp_streams import carried, carried_space
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
 from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
@@ -196,7 +196,11 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
     lengths, sigma = last[_name("lengths", used)] / UNIT, noise[name].deviation / UNIT
     whole = None
     if used or not (lengths > 3 * sigma).any():
-        whole = sizes * carried_space.windows(last) if sizes.any() else np.ones(len(EDGES))
+        whole = (
+            sizes * carried.times(float(sizes.sum()), carried_space.windows(last))
+            if sizes.any()
+            else np.ones(len(EDGES))
+        )
     kept = np.arange(len(public.items)) if used else chosen
     return StreamTables(
         kept,
