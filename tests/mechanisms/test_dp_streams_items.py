@@ -17,6 +17,7 @@ from recveil.data import Interactions, from_ids
 from recveil.items import PublicItems
 from recveil.kernels import directions as directions_kernel
 from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
+from recveil.kernels.pair_tables import largest_cells
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, expectations, known
 from recveil.mechanisms.dp_streams.counting import UNIT
@@ -110,6 +111,17 @@ def test_exchange_brings_pairs_nearer_and_keeps_excess_true() -> None:
     assert np.allclose(errors, excess(), atol=1e-3)
     assert float((errors**2 * weight).sum()) < before
     assert all(len(set(item[a:b])) == 4 for a, b in pairwise(starts))
+
+
+@pytest.mark.kernel
+def test_the_largest_cells_of_a_row_are_those_of_a_sort() -> None:
+    table = np.random.default_rng(5).integers(0, 30, (6, 40)).astype(np.float32)
+    table[2, 3] = -np.inf
+    for k in (1, 4, 40):
+        column, value = largest_cells(table, k)
+        for i in range(6):
+            assert sorted(value[i], reverse=True) == sorted(table[i], reverse=True)[:k]
+            assert len(set(column[i])) == k and (table[i, column[i]] == value[i]).all()
 
 
 @pytest.mark.parametrize("sessions", [False, True])

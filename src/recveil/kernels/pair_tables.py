@@ -1,4 +1,4 @@
-"""Symmetric tables of pairs, row by row on all cores: whole from a triangle, shrunk, each row's nearest."""
+"""Symmetric tables of pairs, row by row on all cores: whole from a triangle, shrunk, what is largest in each row."""
 
 from __future__ import annotations
 
@@ -97,6 +97,37 @@ def nearest_cells(table: Singles, norm: Floats, k: int) -> tuple[NDArray[np.int3
                 if row[j] > 0:
                     column[i, size], value[i, size] = j, row[j]
                     size += 1
+    return column, value
+
+
+@njit(cache=True, parallel=True)
+def largest_cells(table: Singles, k: int) -> tuple[Ints, Singles]:
+    """Of each row the k columns whose cell is largest, in no order, and those cells.
+
+    A heap for each row, whose root is the least of its k.
+    """
+    n, m = table.shape
+    column, value = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=np.float32)
+    for i in prange(n):
+        best, at = value[i], column[i]
+        for j in range(m):
+            new, place = table[i, j], min(j, k - 1)
+            if j < k:
+                while place > 0 and best[(place - 1) // 2] > new:
+                    best[place], at[place] = best[(place - 1) // 2], at[(place - 1) // 2]
+                    place = (place - 1) // 2
+            elif new > best[0]:
+                place = 0
+                while 2 * place + 1 < k:
+                    child = 2 * place + 1
+                    child += child + 1 < k and best[child + 1] < best[child]
+                    if best[child] >= new:
+                        break
+                    best[place], at[place] = best[child], at[child]
+                    place = child
+            else:
+                continue
+            best[place], at[place] = new, j
     return column, value
 
 

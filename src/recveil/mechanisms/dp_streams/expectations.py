@@ -214,7 +214,8 @@ def _near_in_space(known: SpaceTables, found: Tastes, sharp: float | None) -> sc
             table *= np.float32(sharp)
             table += logs
         table[np.arange(len(block)), block] = -np.inf if sharp is not None else 0.0
-        top, value = _tops(table, NEAREST)
+        top, value = kernels.pair_tables.largest_cells(table, NEAREST)
+        value = value.astype(np.float64)
         if sharp is not None:
             value = np.exp(value - value.max(1, keepdims=True))
         rows.append(np.repeat(block, NEAREST))
@@ -235,9 +236,10 @@ def _near_by_features(known: SpaceTables, pull: float) -> scipy.sparse.csr_array
     _, kinds, which = np.unique(marks, return_index=True, return_inverse=True)
     near, weigh = [], []
     for part in np.array_split(told[kinds], max(1, len(kinds) * n // _BLOCK)):
-        top, value = _tops((facts[part] @ facts.T).toarray() * np.float32(pull) + logs, NEAREST + 1)
+        table = (facts[part] @ facts.T).toarray() * np.float32(pull) + logs
+        top, value = kernels.pair_tables.largest_cells(table, NEAREST + 1)
         near.append(top)
-        weigh.append(np.exp(value - value.max(1, keepdims=True)))
+        weigh.append(np.exp(value.astype(np.float64) - value.max(1, keepdims=True)))
     column, value = np.concatenate(near)[which], np.concatenate(weigh)[which]
     value[column == told[:, None]] = 0.0
     value /= np.maximum(value.sum(1, keepdims=True), 1e-300)
@@ -246,16 +248,8 @@ def _near_by_features(known: SpaceTables, pull: float) -> scipy.sparse.csr_array
     return found
 
 
-def _tops(table: Singles, many: int) -> tuple[Ints, Floats]:
-    """The largest cells of each row: where they stand, and what they are."""
-    top = np.argpartition(table, table.shape[1] - many, axis=1)[:, table.shape[1] - many :]
-    return top, np.take_along_axis(table, top, 1).astype(np.float64)
-
-
 def _largest(table: Singles, many: int) -> tuple[Ints, Ints]:
     """The largest positive cells of each row, as two lists of places."""
-    many = min(many, table.shape[1])
-    top = np.argpartition(table, table.shape[1] - many, axis=1)[:, table.shape[1] - many :]
-    row = np.repeat(np.arange(len(table)), many)
-    there = table[row, top.ravel()] > 0
-    return row[there], top.ravel()[there].astype(np.int64)
+    column, value = kernels.pair_tables.largest_cells(table, min(many, table.shape[1]))
+    row, there = np.repeat(np.arange(len(table)), column.shape[1]), value.ravel() > 0
+    return row[there], column.ravel()[there]
