@@ -61,6 +61,13 @@ SHAPES: dict[str, tuple[str, bytes, str, int]] = {
     "semicolons": ("r.csv", table(";", '"User-ID";"ISBN";"Book-Rating"', "\r\n", 3), "ratings", 540),
     "cp1252": ("r.csv", table(",", "User-ID,ISBN,Book-Rating", width=3) + WESTERN, "ratings", 543),
     "UTF-16": ("r.csv", table(",", "userId,movieId,rating,timestamp").decode().encode("utf-16"), "ratings", 540),
+    "UTF-16 without a mark": (
+        "r.csv", table(",", "userId,movieId,rating,timestamp").decode().encode("utf-16-be"), "ratings", 540,
+    ),
+    "an ending of JSON": ("r.json", table(",", "userId,movieId,rating,timestamp"), "ratings", 540),
+    "a quote that nobody closes": (
+        "r.csv", table(",", "userId,movieId,rating,timestamp") + b'"1,2,3,4\n', "ratings", 540,
+    ),
     "Steam": ("steam.csv", STEAM.encode(), "clicks", 540),
     "tags without a header": ("tags.dat", TAGS, "tags", 540),
     "no header, tabs": ("train.rating", table("\t"), "ratings", 540),
@@ -125,6 +132,12 @@ def test_few_odd_bytes_are_no_other_encoding(tmp_path: Path) -> None:
         ("x.txt", b"\n \n", "the file is empty"),
         ("x.txt", b"one\ntwo\n", "one column only, 'one'"),
         ("x.json", b"[{]", "not sound JSON"),
+        ("x.json", b"[" * 100_000, "one column only"),
+        ("x.csv", b"sep=;\n1;2;3\n1;3;4\n", "'sep=;' stands above the table; leave it out: tail -n +2 x.csv"),
+        ("x.csv", b"# of May\nuser,item\n1,2\n", "'# of May' stands above the table"),
+        ("x.csv", b"user;item;n\n1,2,3\n" * 9, "lines parted by ',' beside ';': sed"),
+        ("x.csv", b"<!DOCTYPE html>\n", "a page, no table"),
+        ("x.csv", bytes(range(256)) * 9, "bytes that are no text"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(name: str, content: bytes, line: str, recveil: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -19,12 +20,17 @@ MAGIC = {
     b"Rar!": "a rar archive; unpack it first",
     b"BZh": "bzip2 data; unpack it first: bunzip2",
     b"\xfd7zXZ": "xz data; unpack it first: unxz",
+    b"<!DOCTYPE": "a page, no table; download the file itself",
+    b"<html": "a page, no table; download the file itself",
+    b"<?xml": "XML; write the table as csv or JSON lines",
     b"%PDF": "a PDF, which holds no table",
     b"\x89PNG": "a picture, which holds no table",
 }
 PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in (2, 3, 4, 5))
 MOST = 0.9  # of what is looked at must have a shape
+LOOKED, MOST_ODD = 10_000, 0.05  # letters, and the share of them that may be control characters
 WIDEST = 60  # columns of a log that has no header
+PARTING = ",;\t|"
 _BLOCK = re.compile(r"\d+(:|\|\d+)")  # a line above the rows of an item, or of a person
 _PAIR = re.compile(r"([A-Za-z][\w/ .-]{0,40}): .*|([A-Za-z][\w/ .-]{0,40}):")
 _ID = re.compile(r"[A-Za-z]{0,3}\d+(-\d+)?")  # one of several in a field, such as N55689 or N55689-1
@@ -38,6 +44,13 @@ def check_bytes(path: str, begin: bytes) -> None:
         raise RecveilError(f"{path}: a pickle, which runs code when it is read; write the table as parquet or csv")
     if wrong := next((told for magic, told in MAGIC.items() if begin.startswith(magic)), ""):
         raise RecveilError(f"{path}: {wrong}")
+
+
+def check_text(path: str, text: str) -> None:
+    """Raise where letters are mostly none."""
+    odd = sum(letter < " " and letter not in "\t\r\n" for letter in text[:LOOKED])
+    if odd > MOST_ODD * len(text[:LOOKED]):
+        raise RecveilError(f"{path}: bytes that are no text; write the table as parquet or csv")
 
 
 def check_objects(path: str, lines: Sequence[str]) -> None:
@@ -59,6 +72,10 @@ def check_objects(path: str, lines: Sequence[str]) -> None:
 def check_lines(path: str, lines: Sequence[str]) -> None:
     """Raise where rows stand below the item or the person that they are about, or take several lines."""
     first = lines[0].strip()
+    if first.casefold().startswith("sep=") or (first.startswith("#") and not set(first) & set(PARTING)):
+        said = f"{first[:30]!r} stands above the table; leave it out"
+        raise RecveilError(f"{path}: {said}: tail -n +2 {quote(path)} > {_rows(path, 'csv')}")
+    _check_separators(path, lines)
     if _BLOCK.fullmatch(first) and not (len(lines) > 1 and "|" in first and "|" in lines[1]):
         rest = {":": """awk -F, '/:\\r?$/{sub(/:.*/,""); head=$0; next} {print $1","head","$2","$3}'"""}
         awk = rest.get(first[-1], """awk '/\\|/{sub(/\\|.*/,""); head=$0; next} {print head"\\t"$0}'""")
@@ -71,6 +88,18 @@ def check_lines(path: str, lines: Sequence[str]) -> None:
         turn = f"import json,sys; [print(json.dumps({row})) for b in {blocks} if b.strip()]"
         said = f"{first[:30]!r}: several lines for a row; write an object for each"
         raise RecveilError(f'{path}: {said}: python3 -c "{turn}" {quote(path)} > {_rows(path, "jsonl")}')
+
+
+def _check_separators(path: str, lines: Sequence[str]) -> None:
+    """Raise where some lines are parted by one sign, and the others by another."""
+    signs = Counter("".join(sign for sign in PARTING if sign in line) for line in lines)
+    alone = sorted((many, sign) for sign, many in signs.items() if len(sign) == 1 and many >= len(lines) / 10)
+    if len(alone) == 2 and sum(many for many, _ in alone) >= MOST * len(lines) > 2:
+        (_, one), (_, two) = alone
+        sed = f"sed {quote(f's/{one}/{two}/g')}"
+        raise RecveilError(
+            f"{path}: lines parted by {one!r} beside {two!r}: {sed} {quote(path)} > {_rows(path, 'csv')}"
+        )
 
 
 def check_lists(path: str, rows: Sequence[Sequence[str]], separator: str) -> None:
@@ -121,6 +150,8 @@ def check_nested(path: str, names: Sequence[str], rows: Sequence[Sequence[Any]])
     holds = [n for n in range(len(names)) if any(_objects(row[n]) for row in rows[:20] if n < len(row))]
     if holds:
         items = names[holds[0]]
+        if not path.removesuffix(".gz").endswith(("json", "jsonl")):
+            raise RecveilError(f"{path}: {items} holds objects, several in a row; write a row for each of them")
         turn = f".{items}[]" if len(rows) == 1 else f".{items}[] as $i | . + $i | del(.{items})"
         said = f"{items} holds objects, several in a row; write a row for each of them"
         raise RecveilError(f"{path}: {said}: jq -c {quote(turn)} {quote(path)} > {_rows(path, 'jsonl')}")

@@ -5,9 +5,11 @@ Only the first rows are looked at. It is for the owner, before anything is done:
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
@@ -238,7 +240,10 @@ def _look(source: DataFile, schema: Schema | Form | None = None) -> tuple[list[s
     if source.kind in ("jsonl", "json"):
         return _jsonl(source)
     layout, rows = records(source, schema)
-    return list(layout.names), list(islice(rows, SAMPLE))
+    first: list[list[Any]] = []
+    with suppress(csv.Error):  # a quote that nobody closes: reading says which line
+        first.extend(islice(rows, SAMPLE))
+    return list(layout.names), first
 
 
 def _object(line: str) -> Any:

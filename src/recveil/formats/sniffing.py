@@ -80,6 +80,7 @@ def _sniffed(source: Location, declared: Mapping[str, Any]) -> Form:
         text = parts[0].decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
     except LookupError:
         raise RecveilError(f"{shown(path)}: unknown encoding {encoding!r}, such as cp1252 or utf-16") from None
+    foreign.check_text(shown(path), text)
     line_ends = "cr" if "\r" in text and "\n" not in text else ""
     lines = [line for line in text.splitlines() if line.strip()]
     lines = lines[: max(1, len(lines) - (len(parts[0]) == HEAD))][:LINES]  # the last one may be cut
@@ -108,6 +109,8 @@ def _encoding(parts: Sequence[bytes]) -> str:
     """
     if parts[0].startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
+    if parts[0][:LINES].count(0) > len(parts[0][:LINES]) / 3:  # every other byte, of Latin letters
+        return "utf-16-be" if parts[0][:1] == b"\0" else "utf-16-le"
     sound, odd = 0, 0
     for part in parts:
         for line in part.split(b"\n")[1 if part is not parts[0] else 0 : -1]:  # those at the ends may be cut
@@ -127,6 +130,8 @@ def _odd_header(line: bytes) -> bool:
 def _json_shape(lines: list[str]) -> str:
     try:
         return "jsonl" if isinstance(json.loads(lines[0]), dict) else ""
+    except RecursionError:
+        return ""
     except ValueError:
         return "json" if lines[0].lstrip().startswith("[") else ""
 
@@ -145,7 +150,8 @@ def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: M
         foreign.check_lists(path, rows, separator)
         names = ("user" if owned else "session", "items")
         return form._replace(format="lists", header=False, names=names, separator=separator, lists=True)
-    kind = KINDS.get(ending, "") or ("csv" if separator != "\t" else "tsv")
+    kind = KINDS.get(ending, "") if ending not in ("json", "db") else ""
+    kind = kind or ("csv" if separator != "\t" else "tsv")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if declared.get("header", _is_header(rows)):
         return form._replace(format=kind, separator=separator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -258,7 +259,7 @@ def one_line(name: str, deed: str = "read") -> Iterator[None]:
         yield
     except RecveilError:
         raise
-    except (OSError, ValueError, OverflowError, MemoryError, RecursionError, *LIBRARIES) as fault:
+    except (OSError, ValueError, OverflowError, MemoryError, RecursionError, csv.Error, *LIBRARIES) as fault:
         number = getattr(fault, "errno", None) or int((re.findall(r"\(os error (\d+)\)", str(fault)) or [0])[0])
         why = os.strerror(number) if number else f"cannot be {deed}: {first_line(fault)}"
         raise RecveilError(f"{name}: {why}") from None
