@@ -75,12 +75,12 @@ def check_lines(path: str, lines: Sequence[str]) -> None:
     if first.casefold().startswith("sep=") or (first.startswith("#") and not set(first) & set(PARTING)):
         said = f"{first[:30]!r} stands above the table; leave it out"
         raise RecveilError(f"{path}: {said}: tail -n +2 {quote(path)} > {_rows(path, 'csv')}")
-    _check_separators(path, lines)
     if _BLOCK.fullmatch(first) and not (len(lines) > 1 and "|" in first and "|" in lines[1]):
         rest = {":": """awk -F, '/:\\r?$/{sub(/:.*/,""); head=$0; next} {print $1","head","$2","$3}'"""}
         awk = rest.get(first[-1], """awk '/\\|/{sub(/\\|.*/,""); head=$0; next} {print head"\\t"$0}'""")
         said = f"{first!r} heads a block of rows; write it into each of them"
         raise RecveilError(f"{path}: {said}: {awk} {quote(path)} > {_rows(path, 'csv' if first[-1] == ':' else 'tsv')}")
+    _check_separators(path, lines)
     keys = [found[1] or found[2] for line in lines if (found := _PAIR.fullmatch(line.strip()))]
     if len(keys) >= MOST * len(lines) and len(keys) > len(set(keys)) > 2:
         row = "dict(l.split(': ',1) for l in b.splitlines() if ': ' in l)"
