@@ -97,7 +97,7 @@ PLANTED: dict[str, tuple[str, Any, Cell]] = {
         Cell(STREAMS, "command line", "csv", "last", "null"),
     ),
     "out of core": (  # as it was: its plan, which is no warning, told the size of the log
-        "recveil.actions.publish_disk.WARNING", "",
+        "recveil.releases.disk.WARNING", "",
         Cell(STREAMS, "out of core", "csv", "last", "everything"),
     ),
     "facts of items": (
