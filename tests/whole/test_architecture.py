@@ -143,6 +143,7 @@ CATALOGUES = {
     "actions",
 }
 STEPS_OF_THEIR_OWN = {
+    "evaluation.warming": "a second process compiles what the demo needs later",
     "clicks": "the people's side: a room without a list",
     "evaluation.candidates": "what is compared, beside how",
     "releases.card": "the bundle's README",
