@@ -31,9 +31,11 @@ def frontier(report: Report, width: int, height: int) -> Any:
         points.append({"label": _label(report, entry, width), **at, **series(number)})
     if not points:
         return None
-    control = [] if (items := alone(report)) is None else [min(max(items.value, FLOOR), CEILING)]
-    bottom = min(-0.1, *control, *(p["y0"] for p in points)) - 0.04
-    top = max(1.1, *control, *(p["y1"] for p in points)) + 0.04
+    control = {  # its line may stand at the edge, so it says where it belongs
+        f"public items alone, {m.value:.0%}": min(max(m.value, FLOOR), CEILING) for m in [alone(report)] if m
+    }
+    bottom = min(-0.1, *control.values(), *(p["y0"] for p in points)) - 0.04
+    top = max(1.1, *control.values(), *(p["y1"] for p in points)) + 0.04
     right = min(1.0, max(0.2, *(p["x1"] for p in points)) + 0.06)
     left = -0.03 * right
     x = alt.X("x:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False))
@@ -49,7 +51,7 @@ def frontier(report: Report, width: int, height: int) -> Any:
     colour = alt.Color("colour:N", scale=None, legend=None)
     marks = alt.Chart(_data(points))
     lines = [{"y": 1.0, "text": "the real data", "at": right}, {"y": 0.0, "text": "most popular", "at": right}]
-    lines += [{"y": value, "text": "public items alone", "at": right} for value in control]
+    lines += [{"y": value, "text": said, "at": right} for said, value in control.items()]
     corner = [{"x": left, "x2": FEW, "y": 0.0, "y2": top}]
     layers = [
         alt.Chart(_data(corner)).mark_rect(color=INK["good"]).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
