@@ -48,6 +48,7 @@ PERSONS = (
 USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
     among(keys.c.person, "persons"), among(keys.c.key, "digests")
 )
+CLICKING = update(people).where(among(people.c.id, "whom")).values(entered=1)
 MOVE = (
     update(items)
     .where(items.c.id == bindparam("i"))
@@ -85,7 +86,7 @@ def apply(engine: Engine, writes: Sequence[Write], changes: int = CHANGES) -> li
             answers: list[Answer] = []
             for kind, run in groupby(writes, key=lambda write: isinstance(write, Click | Undo)):
                 answers += batch.judge(list(run)) if kind else [batch.single(write) for write in run]  # type: ignore[arg-type]  # noqa: B031
-            move(db, batch.counters)
+            batch.end()
             return answers
 
     return again(once)
@@ -122,9 +123,18 @@ class Transaction:
     persons: dict[bytes, int]
     new: set[int]  # who of them never clicked
     counters: Counters = field(default_factory=lambda: defaultdict(lambda: dict.fromkeys((1, -1, 2, -2), 0)))
+    clicking: list[int] = field(default_factory=list)  # who clicked for the first time
 
-    def count(self, item: int, sign: int, by: int) -> None:
-        self.counters[item][sign] += by
+    def end(self) -> None:
+        """Write what was gathered."""
+        if self.clicking:
+            self.db.execute(CLICKING, {"whom": self.clicking})
+        move(self.db, self.counters)
+
+    def count(self, item: int, sign: int, by: int, entering: int) -> None:
+        counter = self.counters[item]
+        counter[sign] += by
+        counter[2 * sign] += entering
 
     # --- clicks and undos -------------------------------------------------------------------------------------
 
@@ -185,10 +195,9 @@ class Transaction:
         made[who, what] = StandingClick(None, sign, spent + entered, entered)
         row = {"person": who, "item": what, "sign": sign, "at": at}
         changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
-        self.count(what, sign, by=1)
-        self.count(what, 2 * sign, by=entered)
+        self.count(what, sign, by=1, entering=entered)
         if who in self.new:
-            self.db.execute(update(people).where(people.c.id == who).values(entered=1))
+            self.clicking.append(who)
             self.new.discard(who)
 
     def undo(self, write: Undo, who: int, what: int | None, made: Made, changes: ClickChanges) -> Answer:
@@ -210,8 +219,7 @@ class Transaction:
     def leave(self, item: int, sign: int, spent: int, entered: int) -> int:
         """A click goes; from noisy counters only where it had entered them, and within the number of changes."""
         left = int(entered and spent < self.most)
-        self.count(item, sign, by=-1)
-        self.count(item, 2 * sign, by=-left)
+        self.count(item, sign, by=-1, entering=-left)
         return left
 
     # --- all others -------------------------------------------------------------------------------------------

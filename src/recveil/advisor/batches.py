@@ -19,11 +19,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from pydantic_core import from_json
 from sqlalchemy import insert, select, update
 
+from recveil.advisor.bulk import clicks_of_pairs
 from recveil.advisor.platforms import PERSON, secret_of
 from recveil.advisor.problems import Problem
-from recveil.advisor.schema import batches, clicks, marks
+from recveil.advisor.schema import batches, marks
 from recveil.advisor.standing import ITEMS, ClickChanges, Made, StandingClick
 from recveil.advisor.store import SIGNS, now
 from recveil.advisor.writes import Line, Portion, Write, mark
@@ -57,8 +59,8 @@ def read_lines(body: bytes) -> tuple[Line, ...]:
     for number, text in enumerate(body.splitlines(), 1):
         if text.strip():
             try:
-                found.append(_line(json.loads(text)))
-            except (ValueError, TypeError, KeyError, RecursionError):
+                found.append(_line(from_json(text)))
+            except (ValueError, TypeError, KeyError):
                 raise Problem(422, f"line {number} is none of a batch; nothing was done") from None
     return tuple(found)
 
@@ -172,12 +174,12 @@ class _Work:
         self.items = {row.key: row.id for row in found}
         self.offered = {row.id for row in found if row.withdrawn is None}
         persons = {line.person: self.batch.persons.get(self.tokens[line.person]) for line in lines}
-        pairs = {(persons[line.person], self.items.get(line.item or "")) for line in lines}
-        wanted = [pair for pair in pairs if None not in pair]
-        if wanted:
-            columns = (clicks.c.person, clicks.c.item, clicks.c.id, clicks.c.sign, clicks.c.spent, clicks.c.entered)
-            rows = db.execute(select(*columns).where(sa.tuple_(clicks.c.person, clicks.c.item).in_(wanted)))
-            self.made = {(who, what): StandingClick(*standing) for who, what, *standing in rows}
+        pairs = {
+            (who, what)
+            for line in lines
+            if (who := persons[line.person]) is not None and (what := self.items.get(line.item or "")) is not None
+        }
+        self.made = {(who, what): StandingClick(*standing) for who, what, *standing in clicks_of_pairs(db, pairs)}
         known = [who for who in persons.values() if who is not None]
         rows_of = select(marks.c.mark, marks.c.spent, marks.c.person).where(marks.c.person.in_(known))
         for name, spent, who in db.execute(rows_of):

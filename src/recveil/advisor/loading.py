@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 import polars as pl
 import sqlalchemy as sa
 from sqlalchemy import Engine, insert, select
 
+from recveil.advisor.bulk import insert_clicks
 from recveil.advisor.schema import alone, items, loads, people
 from recveil.advisor.store import now, reading
 from recveil.clicks.profiles import Clicks, profiles
@@ -83,19 +83,10 @@ def _fill(db: sa.Connection, log: Clicks, names: list[str], titles: dict[str, st
     for first in range(0, len(log), ROWS):
         part = order[first : first + ROWS]
         columns = ((data.user[part] + 1).tolist(), (data.item[part] + 1).tolist(), log.sign[part].tolist())
-        _insert_clicks(db, list(zip(*columns, repeat(at, len(part)), strict=True)))
+        always = (repeat(value, len(part)) for value in (at, 1, 1))
+        insert_clicks(db, list(zip(*columns, *always, strict=True)))
     if db.dialect.name == "postgresql":  # ids were given: numbering goes on behind them
         for table in (people, items):
             db.exec_driver_sql(
                 f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), (SELECT max(id) FROM {table.name}))"
             )
-
-
-def _insert_clicks(db: sa.Connection, rows: list[tuple[int, ...]]) -> None:
-    """Person, item, sign and time of clicks, in the quickest way that the driver has."""
-    if db.dialect.name == "postgresql":
-        cursor: Any = db.connection.cursor()
-        with cursor, cursor.copy("COPY clicks (person, item, sign, at) FROM STDIN") as out:
-            out.write("".join(f"{person}\t{item}\t{sign}\t{at}\n" for person, item, sign, at in rows))
-    else:
-        db.exec_driver_sql("INSERT INTO clicks (person, item, sign, at) VALUES (?, ?, ?, ?)", rows)

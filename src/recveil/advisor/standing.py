@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam, delete, insert, select
 
+from recveil.advisor.bulk import FEW, NEW_CLICK, insert_clicks
 from recveil.advisor.schema import clicks, items, keys, marks
 
 
@@ -58,7 +59,9 @@ class ClickChanges:
             db.execute(delete(marks).where(marks.c.mark.in_(old)))
         if self.marks:
             db.execute(insert(marks), list(self.marks.values()))
-        if self.clicks:
+        if len(self.clicks) > FEW:
+            insert_clicks(db, [tuple(click[name] for name in NEW_CLICK) for click in self.clicks.values()])
+        elif self.clicks:
             db.execute(INSERT_CLICKS, list(self.clicks.values()))
         if self.keys:
             db.execute(INSERT_KEYS, self.keys)

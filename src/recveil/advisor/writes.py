@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 
 def mark(token: str, item: str) -> bytes:
@@ -91,8 +92,7 @@ class Forget:
     """What has had its time: accounts that nobody used for a year, idempotency keys of long ago."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """Of a platform's batch: what a person thinks of an item, from now on; without an item, that she was here."""
 
     person: str
