@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -24,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 KEPT = PROJECT / "docs" / "kept" / "open"
 SIGNATURES = "signatures.jsonl"
+LEFT_OUT = "left out"  # a cell that nobody has begun: its reason stands on the page, and it is run as soon as asked for
 OF_ALL = ("benchmarks/open/protocols.py", "benchmarks/open/judges.py")
 OF_ATTACKS = ("benchmarks/open/protocols.py", "src/recveil/evaluation/attacks/shadow.py")
 LIBRARIES = ("numpy", "scipy", "polars", "numba", "implicit", "dp-accounting", "torch", "sdv", "mostlyai-engine")
@@ -57,36 +59,59 @@ def key(cell: Cell) -> Key:
 
 
 class Document:
-    """What is known of one data set."""
+    """What is known of one data set, from these files of it: cells of other files are gone."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / f"{name}.json"
+    def __init__(self, folder: Path, name: str, files: Mapping[str, str]) -> None:
+        self.path, self.files = folder / f"{name}.json", dict(files)
         self.content: dict[str, Any] = {"data": name, "cells": [], "code": {}}
+        self.about: dict[str, Any] = {}
         self.read()
 
     def read(self) -> None:
         """What is in the file now: another run may have added to it."""
-        if self.path.is_file():
-            self.content |= json.loads(self.path.read_text(encoding="utf-8"))
+        if not self.path.is_file():
+            return
+        try:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+            usable = found["files"] == self.files and all(cell["code"] in found["code"] for cell in found["cells"])
+        except (ValueError, TypeError, LookupError):
+            usable = False
+        if usable:
+            self.content |= found
+        else:
+            print(f"{self.path.name} is of other files or of an older form: made anew", flush=True)
+            self.path.rename(self.path.with_suffix(".old"))
 
     def has(self, wanted: Key, code: dict[str, str], thin: int | None) -> bool:
         """Whether the cell is there, made by this code."""
         for cell in self.content["cells"]:
-            if key(cell) == wanted and cell.get("thin") == thin:
+            if key(cell) == wanted and cell.get("thin") == thin and cell["status"] != LEFT_OUT:
                 return bool(self.content["code"].get(cell["code"]) == code)
         return False
 
     def put(self, cell: Cell, code: dict[str, str]) -> None:
         """A new cell in place of an old one, and the whole document written."""
         self.read()
-        name = sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()[:12]
-        cells = [c for c in self.content["cells"] if key(c) != key(cell)]
-        cells.append({**cell, "code": name})
+        self._put([(cell, code)])
+
+    def leave(self, cells: Sequence[tuple[Cell, dict[str, str]]]) -> None:
+        """Why these are missing; where there is an older one, it stays."""
+        self.read()
+        known = {key(c) for c in self.content["cells"] if c["status"] != LEFT_OUT}
+        self._put([(cell, code) for cell, code in cells if key(cell) not in known])
+
+    def _put(self, new: Sequence[tuple[Cell, dict[str, str]]]) -> None:
+        replaced = {key(cell) for cell, _ in new}
+        cells = [c for c in self.content["cells"] if key(c) not in replaced]
+        for cell, code in new:
+            name = sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()[:12]
+            self.content["code"][name] = code
+            cells.append({**cell, "code": name})
         self.content["cells"] = sorted(cells, key=lambda c: (*key(c)[:2], key(c)[2] or 0, key(c)[3]))
         used = {cell["code"] for cell in self.content["cells"]}
-        self.content["code"] = {n: files for n, files in {**self.content["code"], name: code}.items() if n in used}
+        self.content["code"] = {n: files for n, files in self.content["code"].items() if n in used}
         self.content |= {"version": recveil.__version__, "libraries": libraries(), "python": platform.python_version()}
-        write_json(self.path, self.content)
+        write_json(self.path, {**self.content, **self.about})
 
 
 def libraries() -> dict[str, str]:

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from data_sets import SETS, absent, load
 from protocols import DELTA, EPSILONS, PROTOCOLS, SPLITS
-from results import HERE, KEPT, Cell, Document, code_of, methods, sign, write_json
+from results import HERE, KEPT, LEFT_OUT, Cell, Document, code_of, methods, sign, write_json
 
 ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 ATTACKED_AT = 4.0
@@ -49,15 +49,14 @@ class Work:
     jobs: tuple[Job, ...]
 
 
-def planned(names: Sequence[str], chosen: dict[str, Any], splits: int, attacks: bool) -> Iterator[Work]:
+def planned(names: Sequence[str], chosen: dict[str, Any], asked: argparse.Namespace) -> Iterator[Work]:
     """The first split of all data sets first, so that an interrupted run has something of each; attacks at the end."""
     private = {name for name, module in chosen.items() if getattr(module, "PRIVATE", False)}
-    for split in range(splits):
+    for split in range(asked.splits):
         for data in names:
-            yield Work(
-                data, split, tuple(("use", m, e) for m in chosen for e in (EPSILONS if m in private else (None,)))
-            )
-    for data in names if attacks else ():
+            jobs = (("use", m, e) for m in chosen for e in (asked.epsilons if m in private else (None,)))
+            yield Work(data, split, tuple(jobs))
+    for data in () if asked.no_attacks else names:
         if SETS[data].attacked:
             yield Work(data, 0, tuple(("attack", m, ATTACKED_AT if m in private else None) for m in chosen))
 
@@ -76,19 +75,26 @@ def done_by(work: Work, limit: float, thin: int | None) -> Iterator[Cell]:
             ) as process,
         ):
             lines = _lines(process)
-            while todo:
-                try:
-                    line = lines.get(timeout=limit)
-                except queue.Empty:
-                    line, reason = "", f"ran out of time: {limit:g} s"
-                else:
-                    reason = "" if line else _last_word(process, said)
-                kind, method, epsilon = todo.pop(0)
-                failed = {"kind": kind, "method": method, "epsilon": epsilon, "split": work.split, "status": "failed"}
-                yield {**about, **(json.loads(line) if line else {**failed, "reason": reason})}
-                if not line:
-                    break
-            process.kill()
+            try:
+                while todo:
+                    try:
+                        line = lines.get(timeout=limit)
+                    except queue.Empty:
+                        line, reason = "", f"ran out of time: {limit:g} s"
+                    else:
+                        reason = "" if line else _last_word(process, said)
+                    job = todo.pop(0)
+                    yield {**about, **(json.loads(line) if line else empty(work, job, "failed", reason))}
+                    if not line:
+                        break
+            finally:
+                process.kill()
+
+
+def empty(work: Work, job: Job, status: str, reason: str) -> Cell:
+    kind, method, epsilon = job
+    about = {"kind": kind, "method": method, "epsilon": epsilon, "split": work.split}
+    return {**about, "status": status, "reason": reason}
 
 
 def _lines(process: Any) -> Any:
@@ -112,9 +118,9 @@ def _last_word(process: Any, said: Any) -> str:
 
 def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argparse.Namespace) -> None:
     """All that is not there, side by side, each result written at once, and told."""
-    documents = {name: Document(into, name) for name in {work.data for work in works}}
+    documents = {name: Document(into, name, SETS[name].files) for name in {work.data for work in works}}
     for name, document in documents.items():
-        document.content |= about(name)
+        document.about = about(name)
     code = {(m, kind): code_of(m, module, kind) for m, module in modules.items() for kind in ("use", "attack")}
 
     def missing(work: Work) -> Work:
@@ -127,10 +133,14 @@ def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argpa
     print(f"{of - number} of {of} are there already", flush=True)
     lock, begin, ready = threading.Lock(), time.monotonic(), [0]
 
+    def why_not() -> str:
+        over = asked.minutes and time.monotonic() - begin > 60 * asked.minutes
+        return asked.leave_out or (f"the {asked.minutes:g} minutes of the run were over" if over else "")
+
     def one(work: Work) -> None:
-        if not work.jobs or (asked.minutes and time.monotonic() - begin > 60 * asked.minutes):
-            return
-        for cell in done_by(work, asked.limit, asked.thin):
+        todo = list(work.jobs)
+        for cell in () if why_not() else done_by(work, asked.limit, asked.thin):
+            todo.pop(0)
             with lock:
                 documents[work.data].put(cell, code[cell["method"], cell["kind"]])
                 ready[0] += 1
@@ -138,6 +148,13 @@ def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argpa
                 epsilon = "" if cell["epsilon"] is None else f" epsilon {cell['epsilon']:g}"
                 where = f"{work.data} {work.split} {cell['method']}{epsilon} {cell['kind']}"
                 print(f"{when} {where}: {cell.get('reason') or _told(cell)}", flush=True)
+            if why_not():
+                break
+        if todo:
+            left = [empty(work, job, LEFT_OUT, why_not()) for job in todo]
+            with lock:
+                documents[work.data].leave([(cell, code[cell["method"], cell["kind"]]) for cell in left])
+            print(f"{work.data} {work.split}: {len(left)} left out, {why_not()}", flush=True)
 
     with ThreadPoolExecutor(asked.workers) as pool:
         list(pool.map(one, todo))
@@ -181,14 +198,21 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--methods", default="", help="some of the methods, by commas; else all that are light")
     parser.add_argument("--add-method", type=Path, help="a file with a function fit; it is copied into methods/")
     parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--epsilons", type=_numbers, default=EPSILONS, help="some of them, by commas")
     parser.add_argument("--workers", type=int, default=2, help="processes side by side")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one cell")
-    parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so many; 0: go on to the end")
+    parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so many, and write that as the "
+                        "reason of what is missing; 0: go on to the end")  # fmt: skip
+    parser.add_argument("--leave-out", metavar="REASON", help="run nothing, and write why what is missing is missing")
     parser.add_argument("--no-attacks", action="store_true")
     parser.add_argument("--thin", type=int, help="a trial on so many people: its cells are marked")
     parser.add_argument("--into", type=Path, default=KEPT)
     parser.add_argument("--sign", type=Path, metavar="KEY", help="sign all documents; recveil keys new makes a key")
     return parser.parse_args()
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
 
 
 def main() -> int:
@@ -210,7 +234,7 @@ def main() -> int:
         else:
             here.append(name)
     grid(modules, asked.into)
-    works = list(planned(here, {n: modules[n] for n in wanted}, asked.splits, not asked.no_attacks))
+    works = list(planned(here, {n: modules[n] for n in wanted}, asked))
     run(works, modules, asked.into, asked)
     if asked.sign:
         print(f"signed by {sign(asked.into, asked.sign)}")

@@ -13,7 +13,7 @@ import numpy as np
 from making import kept
 from making.figures import Dot, Mark, intervals, raw, scatter
 from making.markdown import cell, table
-from making.open_claims import checked
+from making.open_claims import SEARCHED, checked
 from making.open_results import (
     CONTROLS,
     NAMES,
@@ -116,11 +116,12 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
         "ordered data a Markov chain); models that publish no rows are asked themselves. Promises are by person, and "
         "by session where the data tell no people apart; delta is 1e-6. `make open-benchmark` "
         "(`benchmarks/open/run.py`) runs what is missing, on the data sets in the folder that `RECVEIL_DATA` names, "
-        "and goes on where it was interrupted.",
+        "and goes on where it was interrupted. Each data set's page names the key that signed its results "
+        "(`docs/kept/open/signatures.jsonl`): they are as they were made, whoever made them.",
         "",
     ]
     for one in found:
-        lines += [f"## {cell(one.content['title'])}", "", _what(one), ""]
+        lines += [f"## {cell(one.content['title'])}", "", _what(one), *([_old(one)] if _old(one) else []), ""]
         lines += [raw(picture(one, f"{one.content['title']}: what is kept of what the real rows teach")), ""]
         dots, best = frontier(one)
         if len(dots) > 1:
@@ -138,10 +139,16 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
     ]
     if found:
         missing = [d["title"] for name, d in found[0].grid["data"].items() if name not in {o.name for o in found}]
-        lines += ["## Methods", "", *_methods(found[0].grid), ""]
+        lines += ["## Methods", "", SEARCHED, "", *_methods(found[0].grid), ""]
         lines += [f"- {NOT_RUN.capitalize()}: {cell(title)}." for title in missing]
     lines += [*(f"- {fault}" for fault in faults), "", "```{toctree}\n:hidden:\n", *(one.name for one in found), "```"]
     return "\n".join(lines) + "\n"
+
+
+def _old(one: Results) -> str:
+    names = ", ".join(name_of(*row) for row in one.old)
+    changed = f"Old: files that these figures hang on have changed since: {names}." if names else ""
+    return f"{one.stale} {changed}".strip()
 
 
 def _what(one: Results) -> str:
@@ -206,9 +213,8 @@ def reasons(one: Results) -> list[str]:
 def _page(one: Results, folder: Path) -> str:
     content = one.content
     lines = [f"# Open benchmark: {cell(content['title'])}", "", _what(one), ""]
-    if old := one.old:
-        names = ", ".join(name_of(m) for m in old)
-        lines += [f":::{{warning}}\nOld: files that these figures hang on have changed since: {names}.\n:::", ""]
+    if said := _old(one):
+        lines += [f":::{{warning}}\n{said}\n:::", ""]
     if thinned := one.thinned:
         lines += [f":::{{warning}}\nThinned, a trial on some of the people alone: {', '.join(thinned)}.\n:::", ""]
     lines += [

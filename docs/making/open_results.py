@@ -46,7 +46,7 @@ class Results:
     """The cells of one data set, and what there is to be run."""
 
     def __init__(self, document: kept.Document, grid: dict[str, Any]) -> None:
-        self.name, self.content, self.grid = document.name, document.content, grid
+        self.name, self.content, self.grid, self.stale = document.name, document.content, grid, document.stale
         self.cells: Cells = document.content["cells"]
         self.hits = f"{self.content['hits']}@{self.content['n']}"
         self.ndcg = f"NDCG@{self.content['n']}"
@@ -103,10 +103,11 @@ class Results:
         return sorted({f"{name_of(c['method'])} ({c['thin']:,} people)" for c in self.cells if "thin" in c})
 
     @property
-    def old(self) -> list[str]:
-        """Methods whose files have changed since they were run."""
+    def old(self) -> list[tuple[str, float | None]]:
+        """Rows with figures whose files have changed since."""
         changed = {name for name, files in self.content["code"].items() if any(_now(f) != h for f, h in files.items())}
-        return sorted({c["method"] for c in self.cells if c["code"] in changed})
+        found = {(c["method"], c["epsilon"]) for c in self.cells if c["code"] in changed and c["status"] == "done"}
+        return [row for row in self.rows() if row in found]
 
 
 @cache

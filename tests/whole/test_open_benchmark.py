@@ -25,11 +25,11 @@ from recveil.releases.keys import new_key
 PROJECT = Path(__file__).parents[2]
 OPEN = PROJECT / "benchmarks" / "open"
 DATA = Path(os.environ.get("RECVEIL_DATA") or PROJECT.parent / "shared" / "data")
+HOWTO = (PROJECT / "docs" / "howto" / "add_your_method.md").read_text(encoding="utf-8")
 METHODS = {
-    "stranger": "import numpy as np\nfrom dataclasses import replace\nPRIVATE = True\n\n"
-    "def fit(data, public, epsilon, delta, seed):\n"
-    "    return lambda draw: replace(data, item=np.random.default_rng(draw).permutation(data.item))\n",
+    "stranger": HOWTO.partition("```text\n")[2].partition("```")[0],  # the one that the how-to shows
     "fails": "def fit(data, public, epsilon, delta, seed):\n    raise ValueError('a plain bug')\n",
+    "crashes": "import os\n\ndef fit(data, public, epsilon, delta, seed):\n    os._exit(3)\n",
     "refuses": "from recveil.errors import RecveilError\n\n"
     "def fit(data, public, epsilon, delta, seed):\n    raise RecveilError('too few people')\n",
 }
@@ -81,20 +81,21 @@ def run(project: Path, *arguments: str) -> str:
 def test_a_strangers_method_gets_its_row_by_adding_one_file(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = copy / "benchmarks" / "open" / "methods"
     for name, text in METHODS.items():
-        (folder / f"{name}.py").write_text(f'"""{name.capitalize()}, of a test."""\n\n{text}')
-    wanted = ("--methods", "real,popular,stranger,fails,refuses", "--thin", "200")
+        (folder / f"{name}.py").write_text(text if text.startswith('"""') else f'"""One that {name}."""\n\n{text}')
+    wanted = ("--methods", "real,popular,stranger,fails,crashes,refuses", "--thin", "200")
     said = run(copy, "--data", "anime,beauty", *wanted)
     assert "beauty: left out, beauty/clicks.parquet is not there" in said
-    assert "[1/7, " in said and "0 of 7 are there already" in said
+    assert "[1/8, " in said and "0 of 8 are there already" in said
     document = json.loads((copy / "docs" / "kept" / "open" / "anime.json").read_text())
     cells = {(c["method"], c["epsilon"]): c for c in document["cells"]}
     assert [e for m, e in cells if m == "stranger"] == [1.0, 4.0, 8.0]
     assert 0.2 < cells["stranger", 4.0]["figures"]["best recall@20"] != cells["real", None]["figures"]["best recall@20"]
     assert cells["fails", None]["reason"] == "ValueError: a plain bug"
+    assert cells["crashes", None]["reason"].startswith("ended with exit code 3")
     assert (cells["refuses", None]["status"], cells["refuses", None]["reason"]) == ("refused", "too few people")
     assert cells["real", None]["gb"] > 0 and "numpy" in document["libraries"] and len(document["files"]) == 2
     again = run(copy, "--data", "anime", *wanted)
-    assert "7 of 7 are there already" in again
+    assert "8 of 8 are there already" in again
     monkeypatch.setattr(open_results, "PROJECT", copy)
     open_results._now.cache_clear()
     page = dict(open_benchmark.pages(copy / "docs" / "kept"))["open/anime.md"]
@@ -107,10 +108,41 @@ def test_a_strangers_method_gets_its_row_by_adding_one_file(copy: Path, monkeypa
     (folder / "stranger.py").write_text(METHODS["stranger"] + "\n# another version\n")
     open_results._now.cache_clear()
     page = dict(open_benchmark.pages(copy / "docs" / "kept"))["open/anime.md"]
-    assert "Old: files that these figures hang on have changed since: stranger." in page
+    changed = ", ".join(f"stranger, epsilon {e}" for e in (1, 4, 8))
+    assert f"Old: files that these figures hang on have changed since: {changed}." in page
     late = run(copy, "--data", "anime", "--methods", "stranger", "--thin", "200", "--limit", "0.1")
     assert "ran out of time" in late  # the old one is run again, and has no time
+    said = run(copy, "--data", "anime", "--methods", "mbrw,stranger", "--epsilons", "4", "--leave-out", "no machine")
+    assert "anime 0: 2 left out, no machine" in said
+    page = dict(open_benchmark.pages(copy / "docs" / "kept"))["open/anime.md"]
+    assert "- left out: no machine: mbrw." in page
     open_results._now.cache_clear()
+
+
+def test_what_nobody_began_has_its_reason_and_older_figures_stay(room: Any, tmp_path: Path) -> None:
+    document = room.results.Document(tmp_path, "one", {"rows": "abc"})
+    document.about = {"files": {"rows": "abc"}}
+    done = {"kind": "use", "method": "a", "epsilon": None, "split": 0, "status": "done", "figures": {}}
+    left = [{**done, "method": name, "status": "left out", "reason": "no time"} for name in "ab"]
+    document.put(done, {"a.py": "1"})
+    document.leave([(cell, {"a.py": "2"}) for cell in left])
+    again = room.results.Document(tmp_path, "one", {"rows": "abc"})
+    assert [(c["method"], c["status"]) for c in again.content["cells"]] == [("a", "done"), ("b", "left out")]
+    assert again.has(("use", "a", None, 0), {"a.py": "1"}, None)
+    assert not again.has(("use", "a", None, 0), {"a.py": "2"}, None)
+    assert not again.has(("use", "b", None, 0), {"a.py": "2"}, None)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"files": {"rows": "old"}, "cells": [], "code": {}}', '{"cells": []}', "half a docu"]
+)
+def test_results_of_other_files_or_an_older_form_are_put_aside_and_said(
+    room: Any, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.json").write_text(text)
+    document = room.results.Document(tmp_path, "one", {"rows": "abc"})
+    assert document.content["cells"] == [] and (tmp_path / "one.old").read_text() == text
+    assert "one.json is of other files or of an older form: made anew" in capsys.readouterr().out
 
 
 def test_another_file_of_the_same_name_is_said_and_left_out(room: Any, tmp_path: Path) -> None:
