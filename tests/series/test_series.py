@@ -293,6 +293,22 @@ def test_a_lost_or_older_ledger_is_refused(tmp_path: Path) -> None:
     assert [left.window.number for left in released(series, rows, 2)] == [2]
 
 
+@pytest.mark.parametrize(
+    ("settled", "changed"),
+    [('"window": "week"', '"window": "day"'), ('"begin": "2026-01-05"', '"begin": "2026-01-04"')],
+)
+def test_windows_that_would_overlap_are_refused(tmp_path: Path, settled: str, changed: str) -> None:
+    series, rows = shop(tmp_path), log()
+    released(series, rows, 2)
+    facts = series.path / "series.json"
+    honest = facts.read_text()
+    facts.write_text(honest.replace(settled, changed))
+    with pytest.raises(RecveilError, match="windows would overlap: window 1 left with the days from 2026-01-05 to"):
+        released(series, rows, 3)
+    facts.write_text(honest)
+    assert [left.window.number for left in released(series, rows, 3)] == [3]
+
+
 def test_another_schema_no_times_and_another_unit_are_refused(tmp_path: Path) -> None:
     series, rows = shop(tmp_path), log()
     released(series, rows, 1)
@@ -376,6 +392,11 @@ def test_windows_that_are_not_what_they_say_are_found(tmp_path: Path) -> None:
     shutil.rmtree(next(folder.glob("00002*")))
     found = verify_series(folder)
     assert found.problems == () and found.remarks == ("window 2 is not here",)
+    odd = tmp_path / "odd"
+    shutil.copytree(folder, odd)
+    third = next(odd.glob("00003*")) / "manifest.json"
+    third.write_text(third.read_text().replace('"begin": "2026-01-19"', '"begin": "2026-01-11"'))
+    assert any("window 3 begins before window 1 has ended" in p for p in verify_series(odd).problems)
     other = shop(tmp_path / "other")
     released(other, log(), 1)
     shutil.copytree(next((other.path / "bundles").iterdir()), folder / "stranger")
@@ -401,7 +422,7 @@ def test_the_commands(recveil: Callable[..., Any]) -> None:
     done = recveil("series", "release", "shop.series", "log.parquet", "--until", "2026-01-20", json_answer=True)
     assert [one["manifest"]["series"]["window"] for one in done["released"]] == [1, 2]
     again = recveil("series", "release", "shop.series", "log.parquet", "--until", "2026-01-20", code=4)
-    assert "nothing to do" in again.stdout
+    assert "nothing to do: 2 windows that have ended wait for a later --until" in again.stdout
     assert "windows that left: 2; spent" in recveil("series", "show", "shop.series").stdout
     bundle = "shop.series/bundles/00002-2026-01-12"
     assert "carried over: the rows follow" in Path(bundle, "README.md").read_text()
@@ -413,6 +434,7 @@ def test_the_commands(recveil: Callable[..., Any]) -> None:
     assert recveil("series", "forget", "shop.series", "--user", 3, json_answer=True)["forgotten"] == 1
     Path("shop.series/bundles/00001-2026-01-05/data.parquet").write_bytes(b"")
     recveil("series", "verify", "shop.series", code=3)
+    assert "recveil series verify shop.series" in recveil("verify", "shop.series", code=1).stderr
     assert "a day such as" in recveil("series", "release", "shop.series", "log.parquet", "--until", "x", code=1).stderr
     assert "is not a series" in recveil("series", "show", "nowhere", code=1).stderr
 
@@ -430,6 +452,8 @@ def test_the_python_face_and_what_is_shown(tmp_path: Path) -> None:
     assert found["next"] == "2026-01-19" and found["spent_on_a_person"] == 0.5
     assert [_most([*range(n)], series) for n in range(5)] == [0, 1, 1, 2, 2]  # one of each stretch of two windows
     assert any("rows by window" in line for line in lines(found)) and "experiment" in lines(found)[-1]
+    late = shown(series, after(9))
+    assert (late["due"], late["next"]) == (3, None) and "windows that wait: 3;" in lines(late)[-2]
 
 
 def test_a_project_releases_what_is_due(recveil: Callable[..., Any]) -> None:
@@ -439,5 +463,11 @@ def test_a_project_releases_what_is_due(recveil: Callable[..., Any]) -> None:
     Path("desk.toml").write_text('[data]\nsource = "log.parquet"\n[publish]\nseries = "shop.series"\n')
     found = recveil("run", "desk.toml", json_answer=True)
     assert [Path(name).name[:5] for name in found["windows"]] == ["00001", "00002", "00003", "00004"]
-    assert (Path(found["windows"][0]) / "claims.jsonl").exists()
+    claims = [Path(name) / "claims.jsonl" for name in found["windows"]]
+    shown = recveil("keys", "show", "keys/owner.key", json_answer=True)["fingerprint"]
+    Path("trust.txt").write_text(f"{shown} owner The shop\n")
+    verify = ("series", "verify", "shop.series", "--trust", "trust.txt")
+    assert recveil(*verify, json_answer=True)["verified"]
+    claims[2].unlink()
+    assert "00003-2026-01-19: no claim by the owner" in recveil(*verify, code=3).stdout
     assert "no window is due" in recveil("run", "desk.toml").stdout

@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from recveil.api.keywords import keywords_of
+from recveil.governance.trust import read_trust
+from recveil.governance.verification import signed_window
 from recveil.releases.inputs import as_input
 from recveil.releases.keys import load_key
 from recveil.series import folder
@@ -41,8 +43,9 @@ class OpenSeries:
         """The windows of the period as a table."""
         return pl.DataFrame(self.show()["windows"])
 
-    def verify(self) -> SeriesVerified:
-        return verify_series(self.path)
+    def verify(self, trust: Any = None) -> SeriesVerified:
+        """All windows that left: their files, their claims, and what they promise together. trust: a trust file."""
+        return verify_series(self.path, signed_window(None if trust is None else read_trust(str(trust))))
 
     def forget(self, *users: object) -> None:
         """Erase people who left from the private state."""

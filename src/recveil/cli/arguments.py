@@ -68,6 +68,9 @@ ItemsArePublic = Annotated[
         "--catalogue-is-public", help="My word that all of --items stands there whether or not anybody touched it."
     ),
 ]
+Trust = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")
+]
 Owner = Annotated[
     str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
 ]

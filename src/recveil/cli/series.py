@@ -14,6 +14,7 @@ from recveil.cli.arguments import (
     Json,
     SchemaFile,
     Seed,
+    Trust,
     Types,
     answer,
     one_file,
@@ -126,13 +127,16 @@ def release(
     request = WindowsRequest(opened, rows, _day("--until", until), named(licence) if licence else None, signer_of(sign))
     with terminal() as progress:
         made = run_windows(request, progress)
-    ends = shown(opened)["next"]
+    stands = shown(opened)
+    ends = stands["next"]
     lines = [f"{left.bundle}: {left.manifest['rows']:,} rows, window {left.window.number}" for left in made]
     if made:
         lines.append(
             f"guarantee ({made[0].manifest['guarantee']['status']}): {made[0].manifest['guarantee']['sentence']}"
         )
-    if not made:
+    if not made and stands["due"]:
+        lines.append(f"nothing to do: {stands['due']} windows that have ended wait for a later --until")
+    elif not made:
         lines.append(
             "nothing to do: no window has ended that has not left" + (f"; the next ends on {ends}" if ends else "")
         )
@@ -158,15 +162,18 @@ def show(place: SeriesFolder, as_json: Json = False) -> None:
 @series.command()
 def verify(
     place: Annotated[str, typer.Argument(metavar="DIR", help="A series, or a folder of its bundles.")],
+    trust: Trust = None,
     as_json: Json = False,
 ) -> None:
     """Prove that bundles are windows of one series, and that together they keep its promise. Exit code 3 where not.
 
     Example: recveil series verify shop.series
     """
+    from recveil.governance.trust import read_trust
+    from recveil.governance.verification import signed_window
     from recveil.series.verifying import verify_series
 
-    found = verify_series(place)
+    found = verify_series(place, signed_window(read_trust(trust) if trust else None))
     answer(found.record(), found.lines(), as_json)
     if found.problems:
         raise typer.Exit(3)

@@ -4,14 +4,12 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answer
+from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, Trust, answer
 
 
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle, or the .html of a court's board.")],
-    trust: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")
-    ] = None,
+    trust: Trust = None,
     approved: Annotated[
         bool, typer.Option("--approved", help="Nothing holds but an approval that stands, by an officer whom you know.")
     ] = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,16 @@ def verify_bundle(
         problems.append("no key is known, so nobody's approval counts: name those that you trust with --trust FILE")
     remarks = (*found.remarks, *outdated, *_remarks(place.names(), found))
     return Verification(manifest, found, tuple(problems), remarks, now)
+
+
+def signed_window(trust: Mapping[str, Known] | None) -> Callable[[Path], Any]:
+    """How `verify_series` looks at each bundle where it asks who signed it, and how that stands."""
+
+    def examine(bundle: Path) -> Any:
+        found = verify_bundle(bundle, trust)
+        return found.manifest, found.problems, found.remarks
+
+    return examine
 
 
 def _remarks(names: list[str], found: Checked) -> list[str]:

@@ -177,7 +177,8 @@ def verified_digests(place: str | Path | Place) -> tuple[dict[str, Any], dict[st
         for name in ("recveil", "spec", "kind", "unit", "seeded", "schema"):
             manifest[name]
     except (FileNotFoundError, NotADirectoryError):
-        raise RecveilError(f"{place} is not a bundle: it has no {MANIFEST}") from None
+        series = f"; recveil series verify {place} looks at all of its windows" * (place / SERIES).exists()
+        raise RecveilError(f"{place} is not a bundle: it has no {MANIFEST}{series}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise BrokenBundleError(f"{place}: {MANIFEST} cannot be read as a manifest") from None
     present = {entry["name"]: entry["sha256"] for entry in place.entries()}

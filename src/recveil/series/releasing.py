@@ -23,7 +23,7 @@ from recveil.mechanisms.spec import text
 from recveil.randomness import Source
 from recveil.releases import aside, hash_chain
 from recveil.releases import ledger as ledgers
-from recveil.releases.bundle import save
+from recveil.releases.bundle import SERIES, save
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, WARNING, Progress
 from recveil.releases.published import save_statistics, told
@@ -80,7 +80,7 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
         rows = replace(rows, time=seconds(rows.time))
         state = replace(state, schema=_checked_schema(series, state, rows), clock=max(state.clock, now.timestamp()))
         rows, _ = aside.left_in(series.ledger, rows)
-        _warn(due, rows, progress)
+        _warn(due, series.facts.late, rows, progress)
         answer = ledgers.chosen_on_data(series.ledger)
         done = []
         tick = progress.counter("windows", len(due))
@@ -99,8 +99,10 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
 
 
 def _check_state(series: Series, state: State, now: datetime | None) -> None:
-    last = max((n for n in series.left() if n >= series.period.first), default=0)
+    named = {n: line for n, line in series.left().items() if n >= series.period.first}
+    last = max(named, default=0)
     _check_ledger(series, max(state.left, *series.here()), last)
+    _check_calendar(series, named)
     if state.through < last:
         raise RecveilError(
             f"the state of {series.path} knows of window {state.through}, and window {last} has left: an older copy "
@@ -124,6 +126,17 @@ def _check_ledger(series: Series, seen: int, last: int) -> None:
         raise RecveilError(
             f"{series.ledger} is lost, or an older copy is in its place: {wrong}; put the right one back"
         )
+
+
+def _check_calendar(series: Series, named: dict[int, dict[str, Any]]) -> None:
+    """Windows that left stay where they were, so that none overlaps another."""
+    for number, line in named.items():
+        window = series.period.at(min(number, series.period.last))
+        if (number, line["begin"], line["end"]) != (window.number, window.begin.isoformat(), window.end.isoformat()):
+            raise RecveilError(
+                f"windows would overlap: window {number} left with the days from {line['begin']} to {line['end']}, and "
+                f"by {series.path / SERIES} it is another one; put that file back as it was"
+            )
 
 
 def _checked_schema(series: Series, state: State, rows: Interactions) -> tuple[tuple[str, str], ...]:
@@ -168,7 +181,7 @@ def _cut(series: Series, rows: Interactions, window: Window) -> Interactions:
     return rows.take((time < end) & ((time >= begin) | late))  # a row without a time is in no window
 
 
-def _warn(due: list[Window], rows: Interactions, progress: Progress) -> None:
+def _warn(due: list[Window], late: str, rows: Interactions, progress: Progress) -> None:
     """What the owner should know of the log, on the owner's own screen."""
     assert rows.time is not None
     known = rows.time[~np.isnan(rows.time)]
@@ -177,14 +190,15 @@ def _warn(due: list[Window], rows: Interactions, progress: Progress) -> None:
     ahead = int(np.count_nonzero(known >= due[-1].seconds[1]))
     if ahead:
         progress.note(f"{WARNING}{ahead:,} rows are of windows that have not ended; they wait for theirs")
+    after = "counts in the next" if late == "open" else "is dropped"
     for window in due:
         begin, end = window.seconds
         days = (known[(known >= begin) & (known < end)] - begin) // 86400
         missing = (end - begin) // 86400 - np.count_nonzero(np.bincount(days.astype(np.int64)))
         if missing:
             progress.note(
-                f"{WARNING}{missing} days of window {window.number} have no row; a window leaves once: where the log "
-                "is not complete, name the day until which it is with --until"
+                f"{WARNING}{missing} days of window {window.number} have no row; a window leaves once, and what comes "
+                f"later {after}: where the log is not complete, name the day until which it is with --until"
             )
 
 

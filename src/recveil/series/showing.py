@@ -19,7 +19,7 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
     """The series, its period, every window of it, what is spent on a person at most, and when the next window ends."""
     period, now, left = series.period, now or datetime.now(UTC), series.left()
     windows = [_window(series, period.at(n), left, now) for n in range(period.first, period.last + 1)]
-    waiting = [w for w in windows if w["status"] in ("due", "open", "to come")]
+    waiting = [w for w in windows if w["status"] in ("open", "to come")]
     most = _most([w["window"] - period.first for w in windows if w["status"] == "left"], series)
     rho = next((w["rho"] for w in windows if w["status"] == "left" and w["rho"]), None)
     return {
@@ -35,6 +35,7 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
         "spent_epsilon": round(epsilon_of(most * rho, period.delta), 4) if rho else None,
         "windows": windows,
         "left": sum(w["status"] == "left" for w in windows),
+        "due": sum(w["status"] == "due" for w in windows),
         "next": waiting[0]["end"] if waiting else None,
         "carry": series.carries,
         "experiment": series.facts.seed is not None,
@@ -100,7 +101,11 @@ def lines(found: dict[str, Any]) -> list[str]:
         elif w["status"] in ("due", "open", "left out") or (w["status"] == "left" and w["rows"] is None):
             gone = "left, and its bundle is not here" if w["status"] == "left" else w["status"]
             said.append(f"  {w['window']:>4}  {w['begin']}  {gone}")
-    said.append(f"the next window ends on {found['next']}" if found["next"] else "all windows of this period have left")
+    if found["due"]:
+        said.append(f"windows that wait: {found['due']}; recveil series release {found['series']} LOG releases them")
+    if found["next"] or not found["due"]:
+        ends = f"the next window ends on {found['next']}"
+        said.append(ends if found["next"] else "all windows of this period have left")
     if found["experiment"]:
         said.append("made with a seed: an experiment, not for publication")
     return said

@@ -5,7 +5,7 @@ A recipient has the bundles alone; an owner's folder has the ledger too, which n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from recveil.errors import RecveilError
 from recveil.releases.bundle import BUNDLES, MANIFEST, SERIES, BrokenBundleError, verify
 from recveil.series.folder import open_series
 
+Examined = tuple[dict[str, Any] | None, Sequence[str], Sequence[str]]  # manifest, what does not hold, remarks
 _SAME = ("name", "period", "period_begin", "period_end", "first", "windows", "participations", "spec")
 
 
@@ -44,20 +45,28 @@ class SeriesVerified:
         return said + [f"remark: {r}" for r in self.remarks] + [f"not verified: {p}" for p in self.problems]
 
 
-def verify_series(folder: str | Path) -> SeriesVerified:
-    """All bundles of a folder, or of an owner's series."""
+def examined(bundle: Path) -> Examined:
+    """Whether the files of a bundle belong together."""
+    try:
+        return verify(bundle), (), ()
+    except BrokenBundleError as broken:
+        return None, (str(broken),), ()
+
+
+def verify_series(folder: str | Path, examine: Callable[[Path], Examined] = examined) -> SeriesVerified:
+    """All bundles of a folder, or of an owner's series. examine: at files, or at who signed, too."""
     folder = Path(folder)
     owned = (folder / SERIES).exists()
     place = folder / BUNDLES if owned else folder
     if not place.is_dir():
         raise RecveilError(f"{place}: there is no such folder")
     windows: dict[int, dict[str, Any]] = {}
-    problems: list[str] = []
+    problems, remarks = list[str](), list[str]()
     for bundle in sorted(p for p in place.iterdir() if (p / MANIFEST).exists() and not p.name.startswith(".")):
-        try:
-            manifest = verify(bundle)
-        except BrokenBundleError as broken:
-            problems.append(str(broken))
+        manifest, found, noticed = examine(bundle)
+        remarks += noticed
+        problems += [problem if str(bundle) in problem else f"{bundle}: {problem}" for problem in found]
+        if manifest is None:
             continue
         if "series" not in manifest:
             problems.append(f"{bundle}: it is no window of a series")
@@ -69,12 +78,12 @@ def verify_series(folder: str | Path) -> SeriesVerified:
     if not windows and not problems and not owned:
         raise RecveilError(f"{folder}: there are no windows of a series here")
     problems += _together(windows)
-    remarks = [f"window {n} is not here" for n in _gaps(windows)]
+    remarks += [f"window {n} is not here" for n in _gaps(windows)]
     if owned:
         left = open_series(folder).left()
         problems += [f"window {n} is here, and the ledger does not name it" for n in sorted(set(windows) - set(left))]
         problems += [f"window {n} left, and its bundle is not here" for n in sorted(set(left) - set(windows))]
-    return SeriesVerified(windows, tuple(problems), tuple(remarks))
+    return SeriesVerified(windows, tuple(problems), tuple(dict.fromkeys(remarks)))
 
 
 def _together(windows: Mapping[int, dict[str, Any]]) -> Iterator[str]:
@@ -82,6 +91,7 @@ def _together(windows: Mapping[int, dict[str, Any]]) -> Iterator[str]:
     if len({m["series"]["name"] for m in windows.values()}) > 1:
         yield "the windows are of more than one series"
     periods: dict[int, tuple[int, dict[str, Any]]] = {}
+    ends, before = "", 0
     for number, manifest in sorted(windows.items()):
         facts, promise = manifest["series"], manifest["guarantee"]
         first, other = periods.setdefault(facts["period"], (number, manifest))
@@ -89,6 +99,9 @@ def _together(windows: Mapping[int, dict[str, Any]]) -> Iterator[str]:
             yield f"window {number} says {name} {facts[name]}, and window {first} says {other['series'][name]}"
         if promise != other["guarantee"]:
             yield f"window {number} makes another promise than window {first}"
+        if facts["begin"] < ends:
+            yield f"window {number} begins before window {before} has ended"
+        ends, before = facts["end"], number
         yield from _keeps(number, facts, promise)
 
 
