@@ -1,6 +1,7 @@
 """dp-streams: what recommenders learn from a release, and what an attacker does. Means with 95% intervals.
 
     python benchmarks/dp_streams_quality.py [yahoo] [diginetica] [blocks]
+    python benchmarks/dp_streams_quality.py controls    of diginetica and blocks what needs no release
     python benchmarks/dp_streams_quality.py order FILE [yahoo] [diginetica]
 
 Yahoo sample: 4 splits x 2 seeds of the noise, k = n, delta 1e-5, public catalogue 0..4999; intervals are Student's over
@@ -32,9 +33,11 @@ from recveil.data import Floats, Interactions, from_ids
 from recveil.evaluation.attacks.membership import membership
 from recveil.evaluation.metrics.ranking import evaluate, relevant
 from recveil.evaluation.recommenders.ease import EASE
+from recveil.evaluation.recommenders.items_alone import items_alone
 from recveil.evaluation.recommenders.neighbours import ItemKNN, UserKNN
 from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.evaluation.recommenders.ranker import Model
+from recveil.formats.item_file import public_items, read_item_file
 from recveil.intervals import bootstrap_mean
 from recveil.measurement import Trial
 from recveil.mechanism import PublicInfo
@@ -180,7 +183,7 @@ def average(found: dict[str, Any], prefix: str = "") -> Row:
     return {prefix + k: float(np.mean(v)) for k, v in found.items()}
 
 
-def diginetica() -> None:
+def of_diginetica() -> QuerySplit:
     clicks = pl.read_parquet(DATA / "diginetica" / "sessions.parquet")
     flat = clicks.explode("clicks", empty_as_null=False).drop_nulls().with_columns(pl.col("test").cast(pl.Boolean))
     items = flat["clicks"].unique().sort()
@@ -189,10 +192,23 @@ def diginetica() -> None:
         for f in (flat.filter(~pl.col("test")), flat.filter("test"))
     )
     test = test.take_users(np.random.default_rng(0).permutation(test.n_users)[:4000])
-    split = QuerySplit(train, *before_and_after(test, np.random.default_rng(0)))
+    return QuerySplit(train, *before_and_after(test, np.random.default_rng(0)))
+
+
+def alone(name: str, split: QuerySplit) -> dict[str, Any]:
+    """What the file of items recommends by itself: the floor of every release."""
+    path = DATA / name / "items.parquet"
+    facts = public_items(read_item_file(path), str(path)).over(split.train.items)
+    return utility(items_alone(facts), split.train, split)
+
+
+def diginetica(releases: bool = True) -> None:
+    split = of_diginetica()
+    train = split.train
     found = {"real": utility(MODELS["ItemKNN"].fit(train, 0), train, split)}
     found["most popular"] = utility(MostPopular().fit(train, 0), train, split)
-    for epsilon in (1.0, 4.0):
+    found["public items alone"] = alone("diginetica", split)
+    for epsilon in (1.0, 4.0) if releases else ():
         mechanism = DpStreams(epsilon=epsilon, delta=1e-6, order="none")
         released, tables = made_from(train, mechanism, 1)
         name = f"epsilon {epsilon:g}, {len(tables.kept):,} items"
@@ -206,7 +222,7 @@ def diginetica() -> None:
               f"tail {tail:.4f}, {values['shown']:,} items shown")  # fmt: skip
 
 
-def blocks() -> None:
+def blocks(releases: bool = True) -> None:
     rows = pl.read_parquet(DATA / "ml-1m" / "ratings.parquet").sort("user", "order")
     rows = rows.with_columns(block=pl.int_range(pl.len()).over("user") // 20, time=pl.int_range(pl.len()))
     items = rows["item"].unique().sort()
@@ -222,6 +238,9 @@ def blocks() -> None:
         split = QuerySplit(real, *before_and_after(test, rng))
         sizes = f"{train['user'].n_unique():,} people, {real.n_users:,} blocks, {test.n_users} asked"
         print(f"blocks, split {number}: {sizes}")
+        print(f"  public items alone {alone('ml-1m', split)['recall@5'].mean():.4f}")
+        if not releases:
+            continue
         people = from_ids(train["user"], train["item"], time=train["time"].to_numpy(), session=train["block"])
         made = {"real blocks": real} | {
             name: release(data, mechanism, seed=number).data.over_items(items)
@@ -283,6 +302,10 @@ def in_blocks(rows: pl.DataFrame, items: pl.Series) -> Interactions:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["order"]:
         order(Path(sys.argv[2]), sys.argv[3:] or ["yahoo"])
+        raise SystemExit
+    if sys.argv[1:2] == ["controls"]:
+        diginetica(releases=False)
+        blocks(releases=False)
         raise SystemExit
     asked = sys.argv[1:] or ["yahoo", "diginetica", "blocks"]
     for run in (yahoo, diginetica, blocks):

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from dp_streams_quality import MODELS, next_item, utility
+from dp_streams_quality import MODELS, alone, next_item, utility
 from open.accounting import noise_for
 from places import FOLDER
 from rival_makers import LEFT_OUT, others
@@ -219,6 +219,8 @@ def _judged(
     if "most popular" not in known:
         popular = utility(MostPopular().fit(split.train, 0), split.train, split)
         yield "most popular", {"ItemKNN": float(popular["recall@5"].mean())}
+    if "public items, no private data" not in known and (DATA / name / "items.parquet").exists():
+        yield "public items, no private data", {"ItemKNN": float(alone(name, split)["recall@5"].mean())}
     for rival, make in others(name, EPSILONS, DELTA).items():
         if rival not in known:
             begin = time.process_time()

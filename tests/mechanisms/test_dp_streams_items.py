@@ -21,6 +21,7 @@ from recveil.kernels.pair_tables import largest_cells
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, expectations, known
 from recveil.mechanisms.dp_streams.counting import UNIT
+from recveil.mechanisms.dp_streams.drawing import little
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
 from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
 from recveil.randomness import Source, seeded
@@ -252,6 +253,22 @@ def test_features_that_say_nothing_are_left_out() -> None:
             known.uses_space(publish(data, made, public, seeded(seed)).rounds, made.laws(public)) for seed in range(3)
         ]
     assert found == {"true": [True] * 3, "mixed": [False] * 3, "constant": [False] * 3}
+
+
+def test_a_release_that_lacks_most_of_the_list_says_so_in_the_bundle() -> None:
+    data = world(400)
+    ids = pl.Series(np.arange(30 * N))
+    over, half = data.over_items(ids), np.random.default_rng(0).integers(0, 2, (30 * N, 1)).astype(np.float32)
+    for given in (None, PublicItems(ids, ("half",), sparse.csr_array(half))):
+        public = PublicInfo(data.kind, data.unit, ids, None, True, features=given)
+        made = mechanism("none", 4.0)
+        drawn = made.draw(publish(over, made, public, seeded(1)).rounds, public, seeded(2))
+        (line,) = drawn.notes.values()
+        assert f"of the {30 * N:,} items" in line and ("its features tell nothing" in line) == (given is not None)
+    listed = public_of(data, None)
+    assert little(N // 2, listed) == {} and little(3, listed) and little(3, replace(listed, catalogue=False)) == {}
+    public, made = public_of(data, facts()), mechanism()
+    assert not made.draw(publish(data, made, public, seeded(1)).rounds, public, seeded(2)).notes
 
 
 def test_every_item_of_the_file_can_occur_and_kinds_are_kept() -> None:

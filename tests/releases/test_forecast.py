@@ -52,6 +52,7 @@ def test_a_hopeless_proof_is_not_suggested() -> None:
     assert suggested(specs, specs, LogSize(50_000, 2000, 900_000))[0] == STREAMS
     assert suggested(specs, [*specs, "microaggregation"], LogSize(500, 3000, 9000))[0] == "microaggregation"
     assert suggested(specs, specs, LogSize(500, 3000, 9000))[0] == "mask"
+    assert suggested(specs, specs, LogSize(500, 3000, 9000), listed=True) == (STREAMS, None)
     assert suggested(specs, [*specs, "microaggregation"], LogSize(500, 3000, 3000))[0] == "mask"
 
 

@@ -141,6 +141,21 @@ def test_lists_in_text_are_told_apart() -> None:
     assert public_items(films(odd=["[a", "b]"] * 40, torn=["[x"] * 79 + ["y]"]), "x").vectors is None
 
 
+def test_columns_numbered_from_v0_are_one_vector(tmp_path: Path) -> None:
+    numbers = pl.DataFrame({f"v{k}": [k + 0.5 * row for row in range(N)] for k in (0, 1, 2, 4)})
+    frame = films(g=["a", "b"] * (N // 2)).hstack(numbers).with_columns(v9=pl.lit("x"))
+    found = public_items(frame, "x")
+    assert found.vectors is not None and np.array_equal(found.vectors, numbers.select("v0", "v1", "v2").to_numpy())
+    assert dict(found.taken)["v0 to v2"] == "vectors of 3 numbers" and dict(found.taken)["v4"].startswith("numbers")
+    frame.write_csv(tmp_path / "films.csv")
+    read = public_items(read_item_file(tmp_path / "films.csv"), "x")
+    assert read.vectors is not None and np.array_equal(read.vectors, found.vectors)
+    lacking = frame.with_columns(pl.when(pl.col("item") > 3).then(pl.col("v0", "v1", "v2")))
+    assert not public_items(lacking, "x").vectors[:4].any()  # type: ignore[index]
+    for other in (frame.drop("v1"), frame.with_columns(v1=pl.lit("x"))):
+        assert public_items(other, "x").vectors is None
+
+
 # --- over other items -----------------------------------------------------------------------------------------------
 
 
@@ -177,6 +192,10 @@ BAD: dict[str, tuple[pl.DataFrame, str]] = {
     "NaN": (films(v=[[1.0, 2.0]] * 9 + [[1.0, float("nan")]] * 71), "the vector of 9 holds what is no number"),
     "infinite": (films(v=[[1.0, float("inf")]] * N), "the vector of 0 holds what is no number"),
     "null inside": (films(v=[[1.0, None]] * N), "the vector of 0 holds what is no number"),
+    "a hole in a numbered one": (
+        films(v0=[1.0] * N, v1=[2.0] * (N - 1) + [None]),
+        "column v0 to v1: the vector of 79 holds what is no number",
+    ),
     "no vector": (films(v=pl.Series([None] * N, dtype=pl.List(pl.Float64))), "has no vector in it"),
 }  # fmt: skip
 

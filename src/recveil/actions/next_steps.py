@@ -17,6 +17,9 @@ from recveil.releases.forecast import Forecast, LogSize, forecast
 
 SCHEMA, HELD = "log.toml", "held.parquet"
 EACH, OF_EACH = 5, 2.5  # rows of a person and of an item, about, from which on groups of people share anything
+WITH_FILE = (
+    "with a public file of items none of them is selected within the budget; compare says what is kept beside it"
+)
 MOST = 4  # mechanisms to begin with: a baseline, a promise, and what else there is
 
 
@@ -40,31 +43,34 @@ def next_steps(
     able, specs = fitting(facts), starters(facts)
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
     size = LogSize(facts.n_users, facts.n_items, facts.rows).rounded()
-    spec, expected = suggested(specs, able, size)
-    declared = f" --size {size}" if expected and not items and not expected.hopeless else ""
+    spec, expected = suggested(specs, able, size, listed=bool(items))
+    declared = f" --size {size}" if expected and not expected.hopeless else ""
     public = f"{items} --catalogue-is-public" if items and parse(spec).is_proved else items
     commands = [
         *first,
         f"recveil assess {given}",
         f"recveil compare {given} {with_} --quick -o report.html{items}",
         f"recveil release {given} --with {quote(spec)}{declared} --holdout 0.1 --holdout-file {HELD} -o out{public}",
-        f"recveil measure {given} out --holdout {HELD} --keep",
+        f"recveil measure {given} out --holdout {HELD} --keep{items}",
         "recveil decide out",
         "recveil verify out",
     ]
     words = _words(spec, expected)
+    if items and parse(spec).is_proved:
+        words.append(WITH_FILE)
     if expected and expected.hopeless and (proved := next((s for s in specs if parse(s).is_proved), None)):
         knowingly = f"recveil release {given} --with {quote(proved)} --size {size} --go-on"
         words.append(f"with a proof all the same, knowingly: {knowingly} --holdout 0.1 --holdout-file {HELD} -o out")
     return NextSteps(commands, words)
 
 
-def suggested(specs: list[str], able: list[str], size: LogSize) -> tuple[str, Forecast | None]:
+def suggested(specs: list[str], able: list[str], size: LogSize, listed: bool = False) -> tuple[str, Forecast | None]:
     """The first with a proof that is likely to keep enough, with its forecast; where none is, the next best of all that
-    are able, with the forecast that speaks against the others.
+    are able, with the forecast that speaks against the others. `listed`: items have a public list, so nothing is
+    forecast of which of them are kept.
     """
     proved = [spec for spec in specs if parse(spec).is_proved]
-    expected = [forecast(parse(spec), size) for spec in proved]
+    expected = [None if listed else forecast(parse(spec), size) for spec in proved]
     for spec, found in zip(proved, expected, strict=True):
         if found is None or not found.hopeless:
             return spec, found

@@ -37,7 +37,7 @@ from recveil.releases.release import Published, draw, release
 from recveil.splits import hold_out
 
 FORMATS = ("parquet", "csv", "inter", "itemsets")
-FEW = "few people"  # the note of a mechanism that a promise this strong leaves little to learn
+FEW = ("few people", "few items")  # notes of a mechanism that a promise this strong leaves little to learn
 TIMES = ("auto", "drop", "order", "keep")
 
 
@@ -275,7 +275,7 @@ def _enter(request: ReleaseRequest, note: Callable[[], str | None], without: flo
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:
     """Lines for the owner: none of them counts anything in the data."""
-    lines = [f"warning: {manifest['notes'][FEW]}"] if FEW in manifest["notes"] else []
+    lines = [f"warning: {manifest['notes'][name]}" for name in FEW if name in manifest["notes"]]
     if request.holdout and not drawn_again:
         where = f"{request.holdout_file}, which is not for publication"
         lines.append(f"{request.holdout:.0%} of the people were kept out, in {where}")

@@ -6,6 +6,7 @@ What is made of its columns follows from the file alone, never from anybody's ro
 
 from __future__ import annotations
 
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,6 +77,7 @@ def public_items(frame: pl.DataFrame, source: str) -> PublicItems:
     row = pl.Series(at[at >= 0])
     title = next((name for name in TITLES if name in frame.columns), None)
     titles = None if title is None else _first(frame[title].cast(pl.String), row, len(items))
+    frame = _numbered_as_vectors(frame)
     parts, vectors, taken = [], [], []
     for name in frame.columns:
         if name == ITEM:
@@ -117,6 +119,19 @@ def _lists(text: pl.Series) -> pl.Series:
         except pl.exceptions.PolarsError:
             continue
     return text
+
+
+def _numbered_as_vectors(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of numbers called v0, v1, v2 as one of vectors: so the tables of a release are a file of items."""
+    names = list(takewhile(frame.columns.__contains__, (f"v{k}" for k in count())))
+    columns = [typed(frame[name]) for name in names]
+    if len(names) < 2 or not all(column.dtype.is_numeric() for column in columns):
+        return frame
+    numbers = pl.DataFrame([column.cast(pl.Float64) for column in columns])
+    whole = numbers.select(
+        pl.when(~pl.all_horizontal(pl.all().is_null())).then(pl.concat_list(pl.all())).alias(f"v0 to {names[-1]}")
+    )
+    return pl.concat([frame.drop(names), whole], how="horizontal")
 
 
 def _is_vector(column: pl.Series) -> bool:

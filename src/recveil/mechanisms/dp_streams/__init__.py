@@ -31,7 +31,7 @@ from recveil.mechanisms.dp_streams.counting import (
     listed_counts,
     table_counts,
 )
-from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected
+from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected, little
 from recveil.mechanisms.dp_streams.model import model_tables
 from recveil.mechanisms.dp_streams.pairs import Listed, noisy_cells, pair_table
 from recveil.randomness import Source
@@ -289,6 +289,6 @@ class DpStreams(Synthesis):
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         k, tables = None if self.k == "auto" else int(self.k), self.tables(published, public)
         if tables.known is None:
-            return Drawn(draw_streams(tables, public, k, source))
+            return Drawn(draw_streams(tables, public, k, source), notes=little(len(tables.kept), public))
         pairs = expected(tables)
         return Drawn(draw_streams(tables, public, k, source, pairs=pairs), model_tables(tables, pairs, public))

@@ -35,6 +35,8 @@ from recveil.randomness import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_MUCH = 0.1  # of the items of a public list, from which on a release has enough of them to need no warning
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -80,6 +82,19 @@ def expected(tables: StreamTables) -> Pairs:
     M = denoise.pairs(tables.pairs, tables.pair_sigma)
     table = kernels.baskets.PairTable(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
     return Pairs(table, M.ravel(), M.sum(1))
+
+
+def little(kept: int, public: PublicInfo) -> dict[str, str]:
+    """A note where most of a public list is missing; it follows from noisy tables and the list alone."""
+    if not public.catalogue or kept >= _MUCH * len(public.items):
+        return {}
+    told = public.features is not None and public.features.tells
+    why = (
+        "its features tell nothing of people that stands out of the noise, and too few people have the others"
+        if told
+        else "too few people have the others at this epsilon; features of items in the list would help"
+    )
+    return {"few items": f"{kept:,} of the {len(public.items):,} items of the public list can be in it: {why}"}
 
 
 def draw_streams(
