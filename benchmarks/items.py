@@ -241,16 +241,25 @@ def best(table: Any, shown: list[Any], hidden: list[Any], draws: float = 1) -> s
     return f"{max(recall(table, shown, hidden, draws * ridge) for ridge in (100.0, RIDGE)):.3f}"
 
 
-def straight(items: pl.DataFrame, people: float, shown: list[Any], hidden: list[Any]) -> str:
-    """The same from the table of items of a bundle, by Woodbury's formula."""
+def straight(tables: Any, people: float, shown: list[Any], hidden: list[Any]) -> dict[str, str]:
+    """The same from the tables of a bundle: the pairs that it lists, and the low rank of its items (Woodbury)."""
+    items, pairs = tables["items"], tables["pairs"]
+    place = pl.DataFrame({"item": items["item"], "at": np.arange(items.height)})
+    first, second = (
+        pairs.join(place, left_on=side, right_on="item", how="left", maintain_order="left")["at"]
+        for side in ("first", "second")
+    )
+    shape = (items.height, items.height)
+    above = sparse.csr_array((pairs["weight"].to_numpy(), (first.to_numpy(), second.to_numpy())), shape=shape)
+    listed = sparse.csr_array(above + above.T + sparse.diags_array(items["popularity"].to_numpy()))
     vectors = items.select(pl.lit(1.0), pl.col(r"^v\d+$")).to_numpy()
     U = items["popularity"].to_numpy()[:, None] * vectors / np.sqrt(people)
-    found = []
+    low = []
     for ridge in (100.0, RIDGE):
         K = np.linalg.solve(ridge * np.eye(U.shape[1]) + U.T @ U, U.T)
         kept = (1 - (U * K.T).sum(1))[:, None]
-        found.append(found_of(lambda v, K=K, kept=kept: (U @ (K @ v) - v) / kept, len(U), shown, hidden))
-    return f"{max(found):.3f}"
+        low.append(found_of(lambda v, K=K, kept=kept: (U @ (K @ v) - v) / kept, len(U), shown, hidden))
+    return {"pairs.parquet": best(listed, shown, hidden), "items.parquet": f"{max(low):.3f}"}
 
 
 def controls(train: Interactions, facts: PublicItems, shown: list[Any], hidden: list[Any]) -> dict[str, float]:
@@ -305,9 +314,9 @@ def shop(name: str, splits: list[int], epsilons: list[float], what: list[str], j
                 known = None if file is None else file.over(train.items)
                 rows, tables, note = released(train, known, epsilon, split, draws)
                 label = f"| {name} {split} | epsilon {epsilon:g}, {WHAT[given]}"
-                if "items" in tables:
-                    direct = straight(tables["items"], rows.n_users / draws, shown, hidden)
-                    print(f"{label}, straight from the tables | {direct} | {note}", flush=True)
+                direct = straight(tables, rows.n_users / draws, shown, hidden) if "items" in tables else {}
+                for of, value in direct.items():
+                    print(f"{label}, straight from {of} | {value} |", flush=True)
                 ratio = rows.n_users / train.n_users
                 found = best(pairs_of(rows.matrix(binary=True)), shown, hidden, ratio)
                 print(f"{label} | {found} | {note}", flush=True)
