@@ -1,6 +1,6 @@
 """What a public file of items is worth to dp-streams: EASE on the released rows and from the tables, beside controls.
 
-    python benchmarks/items.py [ml-100k] [ml-1m-1000] [ml-1m] [diginetica] [nowplaying] [beauty]
+    python benchmarks/items.py [ml-100k] [ml-1m-1000] [ml-1m] [films] [diginetica] [nowplaying] [beauty]
         [splits=0,1,2,3,4] [epsilons=1,4,8] [what=none,items,permuted,constant,public,earlier] [judges=1000] [draws=1]
 
 MovieLens: NDCG@10 as lift (0: most popular, 1: EASE with ridge 500 on the real rows). A fifth of the people judge, half
@@ -31,6 +31,7 @@ from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.space import conjugate
 from recveil.randomness import seeded
 from recveil.releases.release import publish
+from recveil.samples import sample, sample_items
 
 RIDGE = 500.0
 STEPS = 15  # of conjugate gradients: more change nothing (Beauty: recall after 10 and 40 steps is the same)
@@ -44,15 +45,20 @@ WHAT = {
     "public": "items and vectors of public interactions (ML-1M)",
     "earlier": "items and the tables of an earlier release of the same people",
 }
+FILMS, SAMPLE = "films", "films?users=1250"  # the sample, of which 1,000 viewers are released
 LEARNT = 16  # directions of public interactions
 
 
 def facts_of(name: str) -> PublicItems:
+    if name == FILMS:
+        return public_items(sample_items(SAMPLE), SAMPLE)
     path = FOLDER / name / "items.parquet"
     return public_items(read_item_file(path), str(path))
 
 
 def movielens(name: str) -> Interactions:
+    if name == FILMS:
+        return sample(SAMPLE).over_items(facts_of(name).items)
     rows = pl.read_parquet(FOLDER / name / "ratings.parquet")
     facts = facts_of(name)
     return from_ids(rows["user"], rows["item"]).over_items(facts.items)
