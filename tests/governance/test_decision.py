@@ -164,6 +164,13 @@ def test_own_recipients_by_file(tmp_path: Path) -> None:
         (tmp_path / "bad.toml").write_text(text)
         with pytest.raises(RecveilError, match=words):
             read_recipient(str(tmp_path / "bad.toml"))
+    (tmp_path / "lax.toml").write_text("[public]\n" + "\n".join(lines) + "\n")
+    with pytest.raises(RecveilError, match="'public' is a recipient of recveil's own"):
+        read_recipient(str(tmp_path / "lax.toml"))
+    record = Context(read_recipient("public")).record()
+    record["recipient"]["most_found"] = 1.0  # as in a dossier that somebody changed
+    with pytest.raises(RecveilError, match="the sheet: 'public' is a recipient of recveil's own"):
+        from_record(record)
     with pytest.raises(RecveilError, match="neither public, contractor, team nor a file"):
         read_recipient("nobody")
 
@@ -228,7 +235,7 @@ def test_what_is_published_holds_no_figure_of_the_sheet(recveil: Run, released: 
     after = {p.name: p.read_bytes() for p in released.iterdir()}
     assert {name for name in after if after[name] != before[name]} == {"claims.jsonl", "README.md"}
     claim = recveil("verify", "out", json_answer=True, code=3)["claims"][-1]
-    said = {"by", "role", "recipient", "to", "evidence", "chosen_on_data", "measured_on_data"}
+    said = {"by", "role", "recipient", "to", "sheet", "evidence", "chosen_on_data", "measured_on_data"}
     assert set(claim["facts"]) == said
     commitments = [line["commitment"] for line in claim["facts"]["evidence"]]
     from hashlib import sha256

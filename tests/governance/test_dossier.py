@@ -72,3 +72,28 @@ def test_what_is_no_dossier_is_one_clear_line(recveil: Run) -> None:
     recveil("release", "clicks.csv", "--with", "pseudonymise", "-o", "bare")
     assert "no sheet yet" in recveil("dossier", "pack", "bare", "-o", "a.zip", code=1).stderr
     assert "must end in .zip" in recveil("dossier", "pack", "ours/out", "-o", "a.tar", code=1).stderr
+
+
+@pytest.mark.usefixtures("house")
+def test_neither_a_swapped_sheet_nor_half_an_answer_is_taken(recveil: Run) -> None:
+    asked = ("--recipient", "team", "--purpose", "A course", "--as", "Jane Roe, DPO", "--key", "hers/dpo.key")
+    recveil("decide", "ours/out", "--recipient", "team", "--purpose", "A course")
+    recveil("dossier", "pack", "ours/out", "-o", "for-officer.zip")
+    recveil("dossier", "open", "for-officer.zip", "-o", "case")
+    page = Path("case/bundle.owner/decision.html")
+    written = page.read_text()
+    page.write_text(written.replace("Not enough", "Quite enough"))
+    assert page.read_text() != written
+    refused = recveil("decide", "case/bundle", *asked, "--approve", *WHY, code=1).stderr
+    assert "decision.html is not the sheet that the evidence gives" in refused
+    page.write_text(written)
+    recveil("decide", "case/bundle", *asked, "--approve", *WHY)
+    recveil("dossier", "pack", "case/bundle", "--answer", "-o", "answer.zip")
+    with zipfile.ZipFile("answer.zip") as whole, zipfile.ZipFile("half.zip", "w") as made:
+        for name in (name for name in whole.namelist() if "decisions" not in name):
+            made.writestr(name, whole.read(name))
+    before = Path("ours/out/claims.jsonl").read_bytes()
+    refused = recveil("dossier", "take", "half.zip", "ours/out", code=1).stderr
+    assert "cannot be opened; nothing was taken" in refused
+    assert Path("ours/out/claims.jsonl").read_bytes() == before
+    recveil("dossier", "take", "answer.zip", "ours/out")

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -209,6 +210,51 @@ def test_two_officers_where_the_policy_asks_for_two(bundle: Path, tmp_path: Path
     assert not verify_bundle(bundle, trust, approved=True).problems
 
 
+def test_two_officers_approve_the_same_or_nothing(bundle: Path, tmp_path: Path) -> None:
+    """Another sheet, other conditions or another last day are another approval."""
+    (tmp_path / "two.toml").write_text("approvers = 2\n" + (tmp_path / "trust.toml").read_text())
+    trust, last = read_trust(tmp_path / "two.toml"), datetime.now(UTC).date() + timedelta(days=9)
+
+    def missing() -> int:
+        return verify_bundle(bundle, trust, approved=True).standing.missing
+
+    signed(bundle, context=replace(PUBLIC, conditions=("Nobody joins it",)))
+    signed(bundle, key="second")
+    assert missing() == 1
+    signed(bundle, context=replace(PUBLIC, until=last))
+    assert missing() == 1
+    digests = verified_digests(bundle)[1]
+    kept = {"bundle": digests["manifest.json"], "measurements": [], "skipped": [], "riskiest": []}
+    (bundle.parent / "out.owner" / "measurements.json").write_text(json.dumps(kept))
+    signed(bundle, key="second", context=replace(PUBLIC, until=last))
+    assert missing() == 1  # the first had another sheet before her
+    signed(bundle, context=replace(PUBLIC, until=last))
+    assert missing() == 0
+    assert (bundle / "README.md").read_text().count("- Decision:") == 2
+
+
+def test_a_revoked_key_signs_nothing_by_an_earlier_date(bundle: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """What names the hash of a later line was not signed before it."""
+    today = datetime.now(UTC).date()
+    text = (tmp_path / "trust.toml").read_text()
+    revoked = text.replace('name = "dpo"\n', f'name = "dpo"\nuntil = {today - timedelta(days=10)}\n')
+    (tmp_path / "trust.toml").write_text(revoked)
+
+    class Back(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) - timedelta(days=20)
+
+    said = {"by": "Jane Roe", "role": "DPO", "recipient": "The public", "to": "public"}
+    withdraw(bundle, "Second", "DPO", "Withdrawn for good", by(bundle, "second"))
+    monkeypatch.setattr(claims, "datetime", Back)
+    claims.add(Folder(bundle / "claims.jsonl"), "approved", verified_digests(bundle)[1], said, by(bundle))
+    monkeypatch.undo()
+    found = verify_bundle(bundle, read_trust(tmp_path / "trust.toml"))
+    assert found.standing.outcome == "withdrawn"
+    assert any("the key of dpo signs from" in problem for problem in found.problems)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -272,6 +318,36 @@ def test_two_decisions_at_once_and_a_full_disk_leave_nothing_half(bundle: Path, 
     assert not list((aside.path / "decisions").iterdir())
     signed(bundle)
     assert [p.name for p in (aside.path / "decisions").iterdir()] == ["0001"]
+
+
+def test_whoever_signs_at_once_loses_nothing(bundle: Path) -> None:
+    digests, place = verified_digests(bundle)[1], Folder(bundle / "claims.jsonl")
+
+    def sign(name: str) -> None:
+        claims.add(place, "withdrawn", digests, {"by": name, "role": "r", "reason": name}, by(bundle))
+
+    with ThreadPoolExecutor(8) as at_once:
+        list(at_once.map(sign, (f"number {k}" for k in range(24))))
+    found = verify_bundle(bundle).claims
+    assert len(found.claims) == 25 and not found.problems
+
+
+def test_what_is_signed_is_signed_although_the_disk_is_full_then(bundle: Path, monkeypatch: Any) -> None:
+    decide(bundle, PUBLIC)
+    add, whole = claims.add, owner.put
+
+    def full(*arguments: Any) -> str:
+        raise RecveilError(f"{arguments[0]} cannot be written: No space left on device")
+
+    def then_full(*arguments: Any) -> None:
+        add(*arguments)
+        monkeypatch.setattr(owner, "put", full)
+
+    monkeypatch.setattr(claims, "add", then_full)
+    decide(bundle, PUBLIC, Decider("Jane Roe", "DPO", "refused", by(bundle)))
+    monkeypatch.setattr(owner, "put", whole)
+    assert verify_bundle(bundle).standing.outcome == "refused"
+    assert not [line for line in verify_bundle(bundle).problems if "opened" in line]
 
 
 # --- A6: withdrawn, superseded, expired -----------------------------------------------------------------------------

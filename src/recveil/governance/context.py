@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError, unknown
-from recveil.governance.recipients import Recipient, from_values
+from recveil.governance.recipients import Recipient, from_values, not_ours
 
 LIMITS = ("most_epsilon", "most_found", "most_membership", "most_recognised", "most_gained")
 
@@ -69,7 +69,7 @@ class Context:
 def from_record(found: Mapping[str, Any], ledger: str | None = None) -> Context:
     """A context as a sheet keeps it."""
     given = dict(found["recipient"])
-    to = from_values(given.pop("name"), given, "the dossier")
+    to = not_ours(from_values(given.pop("name"), given, "the sheet"), "the sheet")
     days: dict[str, Any] = {
         name: day.fromisoformat(found[name]) if found.get(name) else None for name in ("until", "review")
     }

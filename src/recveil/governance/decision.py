@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.governance import owner
-from recveil.governance.context import Context
+from recveil.governance.context import Context, from_record
 from recveil.governance.decision_card import put_decision
 from recveil.governance.sheet import chosen_on_data, digest, sheet
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, placed, verified_digests
 from recveil.releases.claims import APPROVED, CLAIMS, OFFICER, REFUSED, SUPERSEDED, WITHDRAWN, Checked, Known
 from recveil.releases.keys import unlocked_beside
-from recveil.releases.places import Folder, Place
+from recveil.releases.places import Folder, Place, os_errors
 from recveil.releases.signing import Signer
 from recveil.report.decision import page
 from recveil.web.messages import LANGUAGES, teller
@@ -77,7 +77,7 @@ def decide(
         raise NoReasonError(
             f"{made['verdict']['sentences'][-1]} It is approved only with a reason, which is published: --reason TEXT"
         )
-    _check_read(aside, made["digest"], decider.seen)
+    _check_read(place, context, aside, made["digest"], decider.seen)
     _check_words(facts := _facts(decider, context))
     said = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
     spoken = {language: one | {"decision": said} for language, one in spoken.items()}
@@ -86,9 +86,10 @@ def decide(
         if (aside / owner.MEASUREMENTS).exists():
             owner.put(kept, owner.MEASUREMENTS, (aside / owner.MEASUREMENTS).read())
         facts |= {"chosen_on_data": chosen_on_data(manifest), "measured_on_data": made["measured"]}
-        facts |= {"evidence": owner.commit(aside, kept)}
+        facts |= owner.commit(aside, kept, made["digest"])
         _sign(place, (manifest, digests), decider.kind, facts, decider.signer)
-    _write(aside, spoken)
+    with suppress(RecveilError):  # a full disk: it is signed, and kept whole in its own place
+        _write(aside, spoken)
     return _answer(spoken[LANGUAGES[0]], aside)
 
 
@@ -136,17 +137,27 @@ def _sign(
         put_decision(place, manifest, claims.check(claims.text_of(place / CLAIMS), digests))
 
 
-def _check_read(aside: Folder, now: str, seen: str) -> None:
-    """Raise where the sheet as it stands now is not the one that was read."""
+def _check_read(place: Place, context: Context, aside: Folder, now: str, seen: str) -> None:
+    """Raise where the sheet as it stands now is not the one that was read, or that could be read in the folder."""
     try:
-        read = seen or str(json.loads((aside / SHEET[0]).read())["digest"])
-    except (OSError, ValueError, KeyError):
+        there = {} if seen else json.loads((aside / SHEET[0]).read())
+        read = seen or str(there["digest"])
+        hers = {} if seen else {name: getattr(from_record(there["asked"]), name) for name in ("until", "conditions")}
+    except (OSError, ValueError, KeyError, TypeError):
         raise RecveilError(
             "there is no sheet that could have been read: recveil decide BUNDLE, with the same recipient and purpose, "
             "writes it; read it, then sign"
         ) from None
     if len(read) < 8 or not now.startswith(read):
         raise RecveilError("the evidence changed since that sheet was written: write the sheet anew and read it again")
+    said = (owner.last_decision(aside) or {}).get("decision") if there.get("decision") else None
+    for language, one in draft(place, replace(context, **hers), aside).items() if there else ():
+        written = page(one | {"date": there.get("date"), "decision": said}, language)
+        with os_errors(shown := aside / PAGES[language]):
+            if shown.exists() and shown.read() != written:
+                raise RecveilError(
+                    f"{shown} is not the sheet that the evidence gives: write the sheet anew and read it again"
+                )
 
 
 def _check_whole(place: Place, checked: Checked) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from recveil.releases.bundle import CARD
 from recveil.releases.card import DECIDED
-from recveil.releases.claims import APPROVED, DECISIONS, Checked, SignedClaim
+from recveil.releases.claims import DECISIONS, Checked, SignedClaim, together
 from recveil.releases.places import Place, os_errors, replace_text
 
 OUTDATED = "README.md ends with an earlier decision than claims.jsonl; the claims count"
@@ -44,7 +44,7 @@ def _decided(manifest: Mapping[str, Any], claims: Iterable[SignedClaim]) -> str:
         return ""
     facts = said[-1].facts
     rows = [
-        *(("Decision", _says(c)) for c in _together(said)),
+        *(("Decision", _says(c)) for c in together(said)),
         ("Title", facts.get("title")),
         ("Recipient", facts.get("recipient")),
         ("Conditions", "; ".join(facts.get("conditions") or ())),
@@ -65,17 +65,6 @@ def _decided(manifest: Mapping[str, Any], claims: Iterable[SignedClaim]) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _together(said: list[SignedClaim]) -> list[SignedClaim]:
-    """The last decision; of approvals all those that came together, by different keys for the same recipient."""
-    found = [said[-1]]
-    for c in reversed(said[:-1]):
-        if not (c.kind == said[-1].kind == APPROVED and c.facts.get("recipient") == said[-1].facts.get("recipient")):
-            break
-        if c.fingerprint not in {one.fingerprint for one in found}:
-            found.append(c)
-    return found[::-1]
 
 
 def _says(c: SignedClaim) -> str:

@@ -22,7 +22,7 @@ from recveil.governance.decision_card import put_decision
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, verified_digests
 from recveil.releases.claims import CLAIMS
-from recveil.releases.places import Folder, check_vacant, os_errors, replace_text, whole
+from recveil.releases.places import Folder, alone, check_vacant, os_errors, replace_text, whole
 
 BUNDLE, ASIDE, LEDGER = "bundle", "bundle.owner", "ledger.jsonl"
 MOST = 50 * 1000**3  # bytes that a dossier may unfold to
@@ -95,14 +95,18 @@ def take_back(bundle: str | Path, file: str | Path, folder: Folder | None = None
         checked = claims.check(after, digests)
         if checked.problems:
             raise RecveilError(f"{file}: {checked.problems[0]}; nothing was taken")
+        old = len(before.splitlines())
+        if missing := owner.unopened(part / ASIDE, [c for c in checked.claims if c.number > old]):
+            raise RecveilError(f"{file}: {missing[0].removeprefix(f'{part}/')}; nothing was taken")
         _keep_decisions(part.path / ASIDE / owner.DECISIONS, aside)
-        with os_errors(place / CLAIMS):
+        with os_errors(place / CLAIMS), alone(place / CLAIMS):
+            if claims.text_of(place / CLAIMS) != before:
+                raise RecveilError(f"{place}: somebody signed meanwhile; nothing was taken")
             replace_text(place / CLAIMS, after)
         with suppress(RecveilError):  # as where she signed: what counts are the claims
             put_decision(place, manifest, checked)
     finally:
         shutil.rmtree(part.path, ignore_errors=True)
-    old = len(before.splitlines())
     return [line for c, line in zip(checked.claims, checked.lines(), strict=True) if c.number > old]
 
 

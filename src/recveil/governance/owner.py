@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +31,7 @@ from recveil.releases.signing import Signer
 if TYPE_CHECKING:
     from recveil.evaluation.measure import Findings
 
-MEASUREMENTS, SALTS, DECISIONS = "measurements.json", "salts.json", "decisions"
+MEASUREMENTS, SALTS, DECISIONS, SHEET = "measurements.json", "salts.json", "decisions", "sheet"
 PRIVATE = ("attacked", "used")
 
 
@@ -130,18 +130,41 @@ def last_decision(folder: Folder) -> dict[str, Any] | None:
     """The sheet of the last decision; None where there is none."""
     kept = sorted(path for path in (folder.path / DECISIONS).glob("*/decision.json") if path.parent.name.isdigit())
     try:
-        return dict(json.loads(kept[-1].read_text(encoding="utf-8"))) if kept else None
-    except (OSError, ValueError):
+        found = json.loads(kept[-1].read_text(encoding="utf-8")) if kept else None
+        if found and not all(isinstance(found["decision"][name], str) for name in ("kind", "by", "role")):
+            raise TypeError
+        return found
+    except (OSError, ValueError, KeyError, TypeError):
         raise RecveilError(f"{kept[-1]} cannot be read; put it back from a copy") from None
 
 
-def commit(folder: Folder, kept: Folder) -> list[dict[str, str]]:
-    """Commitments to the files of a decision: hashes with a salt that stays here, since figures could be guessed."""
+def commit(folder: Folder, kept: Folder, digest: str) -> dict[str, Any]:
+    """Commitments to the files of a decision: hashes with a salt that stays here, since figures could be guessed.
+
+    That to the digest of the sheet is the same for two who decide on the same one.
+    """
     files = sorted(path.name for path in kept.path.iterdir())
-    salts = {name: secrets.token_hex(32) for name in files}
+    salts = {name: secrets.token_hex(32) for name in files} | {SHEET: _salt_of(kept.path, digest)}
     put(kept, SALTS, json.dumps(salts, indent=1) + "\n")
     where = kept.path.relative_to(folder.path).as_posix()
-    return [{"name": f"{where}/{name}", "commitment": _commitment(salts[name], kept.path / name)} for name in files]
+    evidence = [
+        {"name": f"{where}/{name}", "commitment": _commitment(salts[name], (kept.path / name).read_bytes())}
+        for name in files
+    ]
+    return {SHEET: _commitment(salts[SHEET], digest.encode()), "evidence": evidence}
+
+
+def _salt_of(kept: Path, digest: str) -> str:
+    """The salt of whoever decided on this sheet before, else a new one."""
+    for one in kept.parent.glob("[0-9]*"):
+        try:
+            before = json.loads((one / "decision.json").read_text(encoding="utf-8"))["digest"]
+            salts = json.loads((one / SALTS).read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if one != kept and before == digest and SHEET in salts:
+            return str(salts[SHEET])
+    return secrets.token_hex(32)
 
 
 def check(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known] | None, public: Checked) -> list[str]:
@@ -154,10 +177,13 @@ def check(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known]
     decided = [c for c in public.claims if c.facts.get("evidence")]
     # Older versions kept the last sheet alone, at the top: there what earlier ones commit to is gone.
     older = [c for c in decided if not all("/" in str(sheet.get("name")) for sheet in c.facts["evidence"])]
-    for claim in (c for c in decided if c not in older[:-1]):
-        for sheet in claim.facts["evidence"] if claim not in older or (folder / SALTS).exists() else ():
-            problems += _opened(folder, sheet, claim)
-    return problems
+    closed = older if not (folder / SALTS).exists() else older[:-1]
+    return problems + unopened(folder, [c for c in decided if c not in closed])
+
+
+def unopened(folder: Folder, said: Iterable[SignedClaim]) -> list[str]:
+    """What claims commit to and this folder does not hold."""
+    return [line for c in said for sheet in c.facts.get("evidence") or () for line in _opened(folder, sheet, c)]
 
 
 def _opened(folder: Folder, sheet: Mapping[str, str], claim: SignedClaim) -> list[str]:
@@ -165,12 +191,12 @@ def _opened(folder: Folder, sheet: Mapping[str, str], claim: SignedClaim) -> lis
     try:
         path = folder.path / sheet["name"]
         salts = json.loads((path.parent / SALTS).read_text(encoding="utf-8"))
-        if _commitment(salts[path.name], path) == sheet["commitment"]:
+        if _commitment(salts[path.name], path.read_bytes()) == sheet["commitment"]:
             return []
         return [f"{path} is not the sheet that {claim} was made on"]
     except (OSError, ValueError, KeyError, TypeError):
         return [f"{folder / sheet['name']} or its salt is missing: what {claim} was made on cannot be opened"]
 
 
-def _commitment(salt: str, path: Path) -> str:
-    return sha256(bytes.fromhex(salt) + path.read_bytes()).hexdigest()
+def _commitment(salt: str, data: bytes) -> str:
+    return sha256(bytes.fromhex(salt) + data).hexdigest()

@@ -65,7 +65,18 @@ def read_recipient(name: str) -> Recipient:
         raise RecveilError(f"{name} cannot be read as a recipient: {why}") from None
     if len(found) != 1 or not isinstance(given := next(iter(found.values())), dict):
         raise RecveilError(f"{name}: a file holds one recipient, as [name] with its lines below")
-    return from_values(next(iter(found)), given, name)
+    return not_ours(from_values(next(iter(found)), given, name), name)
+
+
+def not_ours(given: Recipient, where: str) -> Recipient:
+    """A recipient from a file, who does not bear the name of one of ours with other limits."""
+    ours = built_in().get(given.name)
+    if ours not in (None, given):
+        raise RecveilError(
+            f"{where}: {given.name!r} is a recipient of recveil's own, with other lines; give yours another name, "
+            "or change a limit with a reason"
+        )
+    return given
 
 
 def from_values(name: str, given: dict[str, Any], where: str) -> Recipient:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from datetime import date as day
 from typing import Any
 
-from recveil.releases.claims import APPROVED, DECISIONS, REFUSED, SAID_BY, SUPERSEDED, WITHDRAWN, Checked, SignedClaim
+from recveil.releases.claims import (
+    APPROVED,
+    DECISIONS,
+    REFUSED,
+    SAID_BY,
+    SUPERSEDED,
+    WITHDRAWN,
+    Checked,
+    SignedClaim,
+    no_earlier,
+    together,
+)
 
 UNDECIDED, EXPIRED = "undecided", "expired"
 
@@ -75,8 +87,8 @@ def standing(checked: Checked, approvers: int = 1) -> Decided:
     owners = {c.fingerprint for c in checked.claims if c.kind == "released"}
     said = [
         c
-        for c in checked.claims
-        if c.kind in DECISIONS and _counts(c, checked) and not (c.kind == APPROVED and c.fingerprint in owners)
+        for c, by in zip(checked.claims, no_earlier(checked.claims), strict=True)
+        if c.kind in DECISIONS and _counts(c, checked, by) and not (c.kind == APPROVED and c.fingerprint in owners)
     ]
     if not said:
         return NOBODY
@@ -86,17 +98,12 @@ def standing(checked: Checked, approvers: int = 1) -> Decided:
     today = max(datetime.now(UTC), *(c.date for c in checked.claims)).date()
     if last.until and today > last.until:
         return Decided(EXPIRED, last)
-    officers = set()
-    for c in reversed(said):
-        if c.kind != APPROVED or c.facts.get("recipient") != last.facts.get("recipient"):
-            break
-        officers.add(c.fingerprint)
-    missing = approvers - len(officers)
+    missing = approvers - len(together(said))
     return Decided(UNDECIDED, last, missing) if missing > 0 else Decided(APPROVED, last)
 
 
-def _counts(c: SignedClaim, checked: Checked) -> bool:
+def _counts(c: SignedClaim, checked: Checked, by: day) -> bool:
     if not checked.known:
         return True
     known = checked.known.get(c.fingerprint)
-    return known is not None and known.role in SAID_BY[c.kind] and known.signed(c.date.date())
+    return known is not None and known.role in SAID_BY[c.kind] and known.signed(c.date.date(), by)

@@ -7,15 +7,16 @@ computed on private data, and stand in the owner's folder beside it (owner.py). 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import date as day
 from hashlib import sha256
+from itertools import accumulate
 from typing import Any
 
 from recveil.errors import RecveilError
-from recveil.releases.places import Place, os_errors, replace_text
+from recveil.releases.places import Place, alone, os_errors, replace_text
 from recveil.releases.signing import BrokenEnvelopeError, Opened, Signer, seal, unseal
 
 CLAIMS = "claims.jsonl"
@@ -28,6 +29,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((APPROVED, REFUSED), (OFFICER,)),
     **dict.fromkeys((WITHDRAWN, SUPERSEDED), (OFFICER, OWNER)),
 }
+TERMS = ("sheet", "to", "recipient", "conditions", "until")  # what an approval is for
 PUBLISHED = ("released", *DECISIONS)
 SKEW = timedelta(minutes=5)  # of two clocks that agree
 
@@ -43,9 +45,10 @@ class Known:
     since: day | None = None
     until: day | None = None
 
-    def signed(self, when: day) -> bool:
-        """Whether the key could sign on that day."""
-        return (self.since is None or when >= self.since) and (self.until is None or when <= self.until)
+    def signed(self, when: day, no_earlier: day | None = None) -> bool:
+        """Whether the key could sign on that day; `no_earlier`: where the date that is told cannot be true."""
+        last = max(when, no_earlier or when)
+        return (self.since is None or when >= self.since) and (self.until is None or last <= self.until)
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,11 @@ def claim(kind: str, digests: Digests, facts: Mapping[str, Any], signer: Signer,
 
 
 def add(place: Place, kind: str, digests: Digests, facts: Mapping[str, Any], signer: Signer) -> None:
-    """Put a claim at the end of a claims.jsonl; nothing that stood there is lost, whatever fails."""
-    before = text_of(place)
-    if before and not before.endswith("\n"):
-        raise RecveilError(f"{place} ends in half a line; put back the whole file before anything is added to it")
-    with os_errors(place):
+    """Put a claim at the end of a claims.jsonl; nothing that stood there is lost, whatever fails or comes meanwhile."""
+    with os_errors(place), alone(place):
+        before = text_of(place)
+        if before and not before.endswith("\n"):
+            raise RecveilError(f"{place} ends in half a line; put back the whole file before anything is added to it")
         replace_text(place, before + claim(kind, digests, facts, signer, before) + "\n")
 
 
@@ -159,6 +162,22 @@ def check(
     if trust is not None:
         problems += _keys(claims, trust)
     return Checked(tuple(claims), tuple(problems), tuple(_clocks(claims)), trust or {})
+
+
+def no_earlier(claims: Sequence[SignedClaim]) -> list[day]:
+    """The day before which each cannot have been signed, whatever its own date: it names the hash of the one above."""
+    return list(accumulate((c.date.date() for c in claims), max))
+
+
+def together(said: Sequence[SignedClaim]) -> list[SignedClaim]:
+    """The last decision; of approvals all that came with it, by other keys, on the same sheet and terms."""
+    found = [said[-1]]
+    for c in reversed(said[:-1]):
+        if c.kind != APPROVED or any(c.facts.get(name) != said[-1].facts.get(name) for name in TERMS):
+            break
+        if c.fingerprint not in {one.fingerprint for one in found}:
+            found.append(c)
+    return found[::-1] if said[-1].kind == APPROVED else found[:1]
 
 
 def required(checked: Checked, trust: Mapping[str, Known]) -> list[str]:
@@ -207,16 +226,16 @@ def _chain(lines: list[str], claims: list[SignedClaim]) -> list[str]:
 
 def _keys(claims: list[SignedClaim], trust: Mapping[str, Known]) -> list[str]:
     problems = []
-    for c in claims:
+    for c, by in zip(claims, no_earlier(claims), strict=True):
         known = trust.get(c.fingerprint)
         if known is None:
             problems.append(f"{c} is signed by a key that is not known: {c.fingerprint}")
         elif known.role not in SAID_BY[c.kind]:
             who = " or the ".join(SAID_BY[c.kind])
             problems.append(f"{c} is signed by {known.name}, {known.role}; only the {who} can say that")
-        elif not known.signed(c.date.date()):
+        elif not known.signed(c.date.date(), by):
             span = f"{known.since or 'the beginning'} to {known.until or 'today'}"
-            problems.append(f"{c} is dated {c.date.date()}, and the key of {known.name} signs from {span} alone")
+            problems.append(f"{c} is dated {by}, and the key of {known.name} signs from {span} alone")
     return problems
 
 

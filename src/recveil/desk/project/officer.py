@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from recveil.desk.project.plan import standing_bundle
 from recveil.errors import RecveilError
 from recveil.governance import dossier, owner
 from recveil.governance.context import Context
-from recveil.governance.decision import PAGES, SHEET, Decider, NoReasonError, decide, draft, withdraw
+from recveil.governance.decision import Decider, NoReasonError, decide, draft, withdraw
 from recveil.governance.trust import Trust, read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases.claims import APPROVED, DECISIONS, OFFICER
@@ -83,18 +82,12 @@ class OfficersCase:
         return {"name": known.name if known and known.role == OFFICER else "", "fingerprint": print_}
 
     def sheet_page(self, language: str) -> str:
-        """As the evidence stands now; of a decision, the sheet that it was made on."""
+        """As the evidence stands now, made here: files of the owner's say nothing; with the last decision on it."""
         bundle, context = self.now()
         spoken = draft(bundle, context)
-        kept = owner.owner_folder(bundle)
-        with_decision = kept / PAGES[language]
-        try:
-            last = json.loads((kept / SHEET[0]).read())
-            if last["decision"] and last["digest"] == spoken["en"]["digest"]:
-                return with_decision.read()
-        except (OSError, ValueError, KeyError):
-            pass
-        return page(spoken[language], language)
+        last = owner.last_decision(owner.owner_folder(bundle)) or {}
+        same = last.get("digest") == spoken["en"]["digest"]
+        return page(spoken[language] | {"decision": last.get("decision") if same else None}, language)
 
     def sign(self, said: dict[str, Any], ask: Ask) -> None:
         """Her decision on the sheet whose digest she names."""
