@@ -97,12 +97,22 @@ def not_run(found: Sequence[Finding], skipped: Sequence[Row], tell: Tell = ENGLI
         {
             "criterion": MEASURES[attack].criterion,
             "attack": attack,
-            "why": reasons.get(attack) or tell(f"unjudged.{attack}" if attack in UNJUDGED else "not_run"),
+            "name": tell(f"tried.{attack}"),
+            "why": _why(attack, reasons.get(attack), tell),
             "needs": MEASURES[attack].brought,
+            "asked": "yes" if attack in reasons or attack in UNJUDGED else "",
         }
         for attack in ATTACKS
         if attack not in done
     ]
+
+
+def _why(attack: str, reason: str | None, tell: Tell) -> str:
+    """Why an attack has no figure here; what an owner must bring first is said in the sheet's own words."""
+    if reason is None:
+        return tell(f"unjudged.{attack}" if attack in UNJUDGED else "not_run")
+    brought = MEASURES[attack].brought
+    return tell(f"needs.{brought}") if brought and reason.startswith(f"{attack} needs ") else reason
 
 
 def uncovered(found: Sequence[Finding]) -> list[str]:

@@ -215,7 +215,7 @@ def _residual(
     if "series" in manifest:
         risks.append(tell("risk.series", last=manifest["series"]["period_end"]))
     if missing:
-        risks.append(tell("risk.missing", names=", ".join(dict.fromkeys(gap["attack"] for gap in missing))))
+        risks.append(tell("risk.missing", names=", ".join(dict.fromkeys(gap["name"] for gap in missing))))
     risks.append(tell("risk.unknown_within" if promise["epsilon"] else "risk.unknown"))
     to = context.recipient
     own = to.name in ("public", "contractor", "team")

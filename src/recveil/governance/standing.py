@@ -73,7 +73,8 @@ class Decided:
         told = {
             key: facts.get(key) for key in ("recipient", "to", "conditions", "until", "review", "by", "role", "reason")
         }
-        return {"outcome": self.outcome, **told, "sentence": self.sentence()}
+        dated = {"date": self.claim and self.claim.date.isoformat(), "missing": self.missing}
+        return {"outcome": self.outcome, **told, **dated, "sentence": self.sentence()}
 
 
 NOBODY = Decided(UNDECIDED)

@@ -226,7 +226,6 @@ for _path, _view in (
     ("/solve", views.solved),
     ("/candidates", frontier.candidates),
     ("/bundle", views.bundle),
-    ("/sheet", views.sheet),
     ("/published", views.published),
     ("/judge", court.court_board),
     ("/watch", views.watch),
@@ -242,6 +241,11 @@ for _path, _view in (
 @router.get("/red-team")
 async def red_team(request: Request) -> Any:
     return await asyncio.to_thread(views.red_team, state_of(request).project, language_of(request))
+
+
+@router.get("/sheet")
+async def sheet(request: Request) -> Any:
+    return await asyncio.to_thread(views.sheet, state_of(request).project, language_of(request))
 
 
 @router.get("/sheet/page")

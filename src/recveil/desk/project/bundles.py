@@ -14,7 +14,7 @@ from recveil.errors import RecveilError
 from recveil.formats.files import written
 from recveil.governance import owner
 from recveil.governance.recipients import read_recipient
-from recveil.governance.standing import UNDECIDED, standing
+from recveil.governance.standing import UNDECIDED, Decided, standing
 from recveil.governance.trust import Trust, read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases.bundle import MANIFEST, verified_digests
@@ -100,10 +100,10 @@ def decided(project: Project, name: str) -> str:
     )
 
 
-def standing_sentence(project: Project, name: str) -> str:
-    """How the bundle stands, in the words of `recveil verify`."""
+def standing_of(project: Project, name: str) -> Decided:
+    """How the bundle stands, by the trust file of the project where there is one."""
     trust = project_trust(project)
-    return standing(replace(decisions(project, name), known=trust or {}), trust.approvers if trust else 1).sentence()
+    return standing(replace(decisions(project, name), known=trust or {}), trust.approvers if trust else 1)
 
 
 @lru_cache(maxsize=64)

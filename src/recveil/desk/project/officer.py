@@ -16,6 +16,7 @@ from recveil.errors import RecveilError
 from recveil.governance import dossier, owner
 from recveil.governance.context import Context
 from recveil.governance.decision import Decider, NoReasonError, decide, draft, withdraw
+from recveil.governance.standing import Decided
 from recveil.governance.trust import Trust, read_trust
 from recveil.governance.verification import verify_bundle
 from recveil.releases.claims import APPROVED, DECISIONS, OFFICER
@@ -64,6 +65,7 @@ class OfficersCase:
             "recipient": made["context"]["to"],
             "review": str(context.review or ""),
             "standing": found.standing.record(),
+            "history": [Decided(c.kind, c).record() for c in found.claims.claims if c.kind in DECISIONS],
             "signed": [line for c, line in zip(found.claims.claims, found.claims.lines(), strict=True)
                        if c.kind in DECISIONS],
             "problems": list(found.problems),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recveil.desk.project.bundles import bundle_place, decided, published_place, standing_sentence
+from recveil.desk.project.bundles import bundle_place, decided, published_place, standing_of
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.commands import commands
 from recveil.desk.project.folder import Project
@@ -13,6 +13,7 @@ from recveil.desk.project.plan import KINDS, jobs_of, made_bundle, overview_job,
 from recveil.errors import RecveilError
 from recveil.evaluation.cache import digest
 from recveil.governance.recipients import built_in
+from recveil.governance.standing import NOBODY
 
 STEPS = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "judge",
          "watch")  # fmt: skip
@@ -82,7 +83,7 @@ def _steps(desk: JobStore, choices: Choices, known: dict[str, list[Job]], bundle
     kind = decided(desk.project, bundle) if bundle else ""
     to = choices.recipient.name
     title = built_in()[to].title if to in built_in() else to
-    steps: dict[str, dict[str, str]] = {"start": _start(desk, choices, seen)}
+    steps: dict[str, dict[str, Any]] = {"start": _start(desk, choices, seen)}
     ready = "" if seen else "choose the data first"
     steps["people"] = _step(ready, bool(seen), _who(seen) if seen else "")
     steps["exposure"] = _worked(desk, known["exposure"], ready, _found(desk, known["exposure"]))
@@ -99,8 +100,9 @@ def _steps(desk: JobStore, choices: Choices, known: dict[str, list[Job]], bundle
         steps["red-team"]["state"] = OPEN
     made = "" if bundle else "the chosen one must be made and attacked first"
     unasked = "" if to else "choose who receives it first"
-    says = standing_sentence(desk.project, bundle) if bundle and kind else ""
-    steps["decide"] = _step(made or unasked, bool(kind), says) | {"kind": kind}
+    stands = standing_of(desk.project, bundle) if bundle and kind else NOBODY
+    steps["decide"] = _step(made or unasked, bool(kind), stands.sentence() if kind else "")
+    steps["decide"] |= {"kind": kind, "standing": stands.record()}
     out = bool(bundle) and published_place(desk.project, str(bundle)).exists()
     refused = made or ("" if kind == "approved" else "it must be approved first")
     steps["publish"] = _step(refused, out, "published" if out else "")

@@ -21,7 +21,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.assess import riskiest_rows
 from recveil.evaluation.catalogue import CRITERIA
 from recveil.governance import evidence, owner, use_kept
-from recveil.governance.decision import PAGES
+from recveil.governance.decision import PAGES, draft
 from recveil.governance.recipients import built_in
 from recveil.governance.standing import standing
 from recveil.measurement import skipped_in
@@ -147,11 +147,13 @@ def red_team(project: Project, language: str = "en") -> dict[str, Any]:
     }
 
 
-def sheet(project: Project) -> dict[str, Any]:
+def sheet(project: Project, language: str = "en") -> dict[str, Any]:
     """The decision sheet: as it was decided on, else as the evidence stands now."""
     choices, _ = project.read()
     name = plan.standing_bundle(JobStore(project), choices)
-    return write_sheet(project, choices, name) if not decided(project, name) else _decided_sheet(project, name)
+    made = write_sheet(project, choices, name) if not decided(project, name) else _decided_sheet(project, name)
+    here = draft(bundle_place(project, name), question(project, choices))[language]
+    return here | {"decision": made["decision"]} if here["digest"] == made["digest"] else made
 
 
 def _decided_sheet(project: Project, name: str) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 import { make } from "/shared/dom.js";
 import { problem, says } from "./notices.js";
-import { field, part, refill, told } from "./fields.js";
+import { field, part, refill } from "./fields.js";
 import { ask, Problem } from "./server.js";
+import { standing as stands } from "./standing.js";
 import { engine, language, say } from "./words.js";
 
 const screen = document.getElementById("screen");
@@ -12,11 +13,11 @@ let now = null;
 
 function show(found) {
   now = found;
-  const { outcome, sentence } = found.standing;
+  const { outcome } = found.standing;
   refill(
     standing,
     make("p", { class: `verdict outcome ${found.verdict.outcome}`, id: "verdict" }, say(`decide.outcome.${found.verdict.outcome}`)),
-    make("p", { class: `banner ${outcome}`, id: "standing", ...engine }, sentence),
+    make("p", { class: `banner ${outcome}`, id: "standing" }, stands(found.standing)),
     ...found.problems.map((line) => make("p", { class: "problem", ...engine }, line)),
     found.dossier && found.signed.length
       ? make("p", { class: "row" }, make("a", { class: "button", href: "/api/answer", id: "answer" }, say("officer.answer")))
@@ -37,7 +38,7 @@ function show(found) {
   }
   refill(
     history,
-    found.signed.length ? part(say("officer.signed"), make("ul", { class: "bullets" }, ...told(found.signed, "li"))) : null,
+    found.signed.length ? part(say("officer.signed"), make("ul", { class: "bullets" }, ...found.history.map((one) => make("li", {}, stands(one))))) : null,
   );
 }
 
@@ -124,9 +125,11 @@ function form() {
   );
 }
 
-screen.append(standing, sheet, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), form()), history);
+const signs = make("p", { class: "small" });
+screen.append(standing, sheet, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), signs, form()), history);
 await act(() => ask("GET", "/api/case"));
 if (now) inputs.name.value = now.who.name;
+if (now?.who.fingerprint) signs.append(say("officer.key", { key: `${now.who.fingerprint.slice(0, 16)}…` }));
 document.body.dataset.ready = "yes";
 
 /** Whoever comes back to the page sees the case as it is now. */

@@ -1,11 +1,12 @@
 /** Decide: the sheet of evidence, and the way to the officer and back; she signs with her own key, at her own door. */
 
 import { make } from "/shared/dom.js";
-import { action, part, refill, told } from "../pieces.js";
+import { action, part, refill } from "../pieces.js";
 import { says } from "../notices.js";
 import { ask, upload } from "../server.js";
 import { act, now, watch, work } from "../state.js";
-import { engine, language, say } from "../words.js";
+import { standing as stands } from "../standing.js";
+import { language, say } from "../words.js";
 
 export function show(root) {
   const sheet = make("div");
@@ -16,16 +17,17 @@ export function show(root) {
     const key = [results.bundle, results["red-team"], results.claims, steps.decide.state, choices.recipient.name].join();
     if (key === seen) return; // not by the sheet's own tag: to look at it writes it
     seen = key;
-    const found = results.bundle ? await ask("GET", "/api/sheet").catch(() => null) : null;
+    const found = results.bundle ? await ask("GET", `/api/sheet?lang=${language}`).catch(() => null) : null;
     refill(sheet, ...(found ? evidence(found) : [make("p", {}, say("decide.wait"))]));
-    refill(decided, steps.decide.says ? make("p", { class: `banner ${steps.decide.kind}`, ...engine }, steps.decide.says) : null);
+    const { kind, standing } = steps.decide;
+    refill(decided, kind ? make("p", { class: `banner ${kind}` }, stands(standing)) : null);
   });
 }
 
 /** What the rule says, what was not tried, and the sheet itself. */
 function evidence(found) {
   const { verdict, attacks } = found;
-  const missing = attacks.not_run.filter((gap) => gap.why.startsWith("was not run") || gap.needs);
+  const missing = attacks.not_run.filter((gap) => !gap.asked || gap.needs);
   return [
     make("p", { class: `verdict outcome ${verdict.outcome}` }, say(`decide.outcome.${verdict.outcome}`)),
     missing.length || !found.measured
@@ -39,13 +41,13 @@ function evidence(found) {
             : action(say("red.attack"), () => work("red-team"), { id: "attack" }),
         )
       : null,
-    ...told(verdict.sentences),
+    ...verdict.sentences.map((line) => make("p", {}, line)),
     make(
       "details",
       {},
       make("summary", {}, say("decide.rule")),
-      make("ul", { class: "bullets" }, ...told(verdict.rule, "li")),
-      ...told([verdict.law]),
+      make("ul", { class: "bullets" }, ...verdict.rule.map((line) => make("li", {}, line))),
+      make("p", {}, verdict.law),
     ),
     make(
       "p",

@@ -88,7 +88,7 @@ function missing(report) {
 }
 
 const gapOf = (gap) => [
-  make("b", {}, known(`attack.${slug(gap.attack)}`, gap.attack).text),
+  make("b", {}, gap.name),
   ` (${known(`criterion.${slug(gap.criterion)}`, gap.criterion).text}): `,
   make("span", {}, gap.why),
 ];
