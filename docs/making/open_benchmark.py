@@ -55,9 +55,11 @@ def _signer(name: str, folder: Path) -> str:
 
 
 def headline(found: Sequence[Results]) -> str:
-    """A row for each data set: the controls, and what teaches most at the shown epsilon."""
+    """A row for each data set with figures: the controls, and what teaches most at the shown epsilon."""
     rows = []
     for one in found:
+        if not one.begun:
+            continue
         private = [m for m, e in one.rows() if e == SHOWN_AT and one.values(m, e, f"best {one.hits}")]
         best = sorted(private, key=lambda m: -span(one.values(m, SHOWN_AT, f"best {one.hits}"))[0])[:2]
         shown = [f"{name_of(m)}: {told(one.values(m, SHOWN_AT, f'best {one.hits}'), note='')}" for m in best]
@@ -87,7 +89,7 @@ def picture(one: Results, title: str) -> str:
             series = 0 if epsilon is None else 1 + epsilons.index(epsilon)
             drawn.setdefault(name_of(method), []).append(Mark(*span(lifts), series))
     names = ["no promise", *(f"epsilon {e:g}" for e in epsilons)]
-    return intervals(list(drawn.items()), title, names)
+    return intervals(list(drawn.items()), title, names) if drawn else ""
 
 
 def frontier(one: Results) -> tuple[list[Dot], list[str]]:
@@ -121,12 +123,13 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
         "",
     ]
     for one in found:
-        lines += [f"## {cell(one.content['title'])}", "", _what(one), *([_old(one)] if _old(one) else []), ""]
-        lines += [raw(picture(one, f"{one.content['title']}: what is kept of what the real rows teach")), ""]
+        lines += [f"## {cell(one.content['title'])}", "", _what(one), "", *([_old(one), ""] if _old(one) else [])]
+        if shown := picture(one, f"{one.content['title']}: what is kept of what the real rows teach"):
+            lines += [raw(shown), ""]
         dots, best = frontier(one)
         if len(dots) > 1:
             lines += [raw(scatter(dots, f"{one.content['title']}: use and attack", AXES)), ""]
-            lines += [f"Nothing teaches more and gives away less than: {', '.join(best)}.", ""]
+            lines += [f"Nothing teaches more and gives away less than: {'; '.join(best)}.", ""]
         lines += [f"[All figures of {cell(one.content['title'])}]({one.name}.md)", ""]
     lines += [
         "## What we say, checked",
@@ -146,7 +149,7 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
 
 
 def _old(one: Results) -> str:
-    names = ", ".join(name_of(*row) for row in one.old)
+    names = "; ".join(name_of(*row) for row in one.old)
     changed = f"Old: files that these figures hang on have changed since: {names}." if names else ""
     return f"{one.stale} {changed}".strip()
 

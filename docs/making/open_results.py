@@ -51,6 +51,10 @@ class Results:
         self.hits = f"{self.content['hits']}@{self.content['n']}"
         self.ndcg = f"NDCG@{self.content['n']}"
 
+    @property
+    def begun(self) -> bool:
+        return any(c["status"] == "done" for c in self.cells)
+
     def of(self, method: str, epsilon: float | None, kind: str = "use") -> Cells:
         return [c for c in self.cells if (c["kind"], c["method"], c["epsilon"]) == (kind, method, epsilon)]
 

@@ -56,7 +56,7 @@ def made() -> str:
             "what a click gives a person and gives away, computed in her browser: an unconfirmed one never leaves it",
         ],
     ]
-    found = open_results.results()
+    found = [one for one in open_results.results() if one.begun]
     rows.insert(
         3,
         [

@@ -108,7 +108,7 @@ def test_a_strangers_method_gets_its_row_by_adding_one_file(copy: Path, monkeypa
     (folder / "stranger.py").write_text(METHODS["stranger"] + "\n# another version\n")
     open_results._now.cache_clear()
     page = dict(open_benchmark.pages(copy / "docs" / "kept"))["open/anime.md"]
-    changed = ", ".join(f"stranger, epsilon {e}" for e in (1, 4, 8))
+    changed = "; ".join(f"stranger, epsilon {e}" for e in (1, 4, 8))
     assert f"Old: files that these figures hang on have changed since: {changed}." in page
     late = run(copy, "--data", "anime", "--methods", "stranger", "--thin", "200", "--limit", "0.1")
     assert "ran out of time" in late  # the old one is run again, and has no time
