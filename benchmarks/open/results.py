@@ -94,11 +94,13 @@ class Document:
         self.read()
         self._put([(cell, code)])
 
-    def leave(self, cells: Sequence[tuple[Cell, dict[str, str]]]) -> None:
-        """Why these are missing; where there is an older one, it stays."""
+    def leave(self, cells: Sequence[tuple[Cell, dict[str, str]]]) -> int:
+        """Why these are missing, and how many they are; where there is an older one, it stays."""
         self.read()
         known = {key(c) for c in self.content["cells"] if c["status"] != LEFT_OUT}
-        self._put([(cell, code) for cell, code in cells if key(cell) not in known])
+        missing = [(cell, code) for cell, code in cells if key(cell) not in known]
+        self._put(missing)
+        return len(missing)
 
     def _put(self, new: Sequence[tuple[Cell, dict[str, str]]]) -> None:
         replaced = {key(cell) for cell, _ in new}

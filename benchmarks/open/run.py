@@ -153,8 +153,8 @@ def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argpa
         if todo:
             left = [empty(work, job, LEFT_OUT, why_not()) for job in todo]
             with lock:
-                documents[work.data].leave([(cell, code[cell["method"], cell["kind"]]) for cell in left])
-            print(f"{work.data} {work.split}: {len(left)} left out, {why_not()}", flush=True)
+                missing = documents[work.data].leave([(cell, code[cell["method"], cell["kind"]]) for cell in left])
+            print(f"{work.data} {work.split}: {missing} left out, {why_not()}", flush=True)
 
     with ThreadPoolExecutor(asked.workers) as pool:
         list(pool.map(one, todo))
