@@ -52,6 +52,7 @@ def main(n: int, before: int, kind: str) -> None:
         load(engine, signed(from_ids(pl.Series(who), pl.Series(what))), {})
         engine.dispose()
         command = [sys.executable, "-m", "recveil", "advisor", "serve", "--database", database, "--port", "0", "--json"]
+        command += ["--model-people", "1000000000"]  # a model of so many clicks is another matter
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={"RECVEIL_ADMIN_TOKEN": ADMIN}
         ) as process:

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -101,6 +101,44 @@ def test_many_short_headers_are_as_long(url: str) -> None:
             b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X%d: y\r\n" % n for n in range(6000)) + b"\r\n"
         )
         assert rest(attacker).startswith(b"HTTP/1.1 431")
+
+
+def test_an_answer_may_take_us_long_and_must_be_taken_soon() -> None:
+    import uvicorn
+
+    size = 50_000_000
+
+    async def application(scope: Any, _: Any, send: Any) -> None:
+        headers = [(b"content-length", str(size if scope["path"] == "/large" else 2).encode())]
+        if scope["path"] == "/slow":
+            await asyncio.sleep(1.5)  # longer than anybody may take to ask, or to take an answer
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"x" * size if scope["path"] == "/large" else b"ok"})
+
+    protocol = connections.bounded(patience=0.5)
+    served = uvicorn.Server(
+        uvicorn.Config(application, port=0, http=protocol, log_config=None, ws="none", lifespan="off")
+    )
+    thread = threading.Thread(target=lambda: asyncio.run(served.serve()))
+    thread.start()
+    while not served.started:
+        time.sleep(0.01)
+    port = served.servers[0].sockets[0].getsockname()[1]
+    ask = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    try:
+        with ExitStack() as stack:
+            slow, large, both = (
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(3)
+            )
+            slow.sendall(ask % b"/slow")
+            large.sendall(ask % b"/large")
+            both.sendall(ask % b"/large" + ask % b"/slow")  # what waits behind an answer buys it no time
+            assert rest(slow).endswith(b"ok")
+            time.sleep(1)
+            assert len(rest(large)) < size and len(rest(both)) < size
+    finally:
+        served.should_exit = True
+        thread.join()
 
 
 def test_slow_sockets_are_gone_in_time_and_one_network_cannot_take_all(

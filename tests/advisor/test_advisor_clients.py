@@ -52,6 +52,8 @@ def test_python(platform: tuple[Server, str]) -> None:
     )
     assert (told.changed, told.refused, told.problems[0]) == (21, 10, (2, "there is no such item"))
     assert client.opinions([("p2", "Film 01", None), ("p2", "Film 02", "dislike")]).changed == 2
+    many = client.opinions(("p2", "ü" * 350 + str(n), "like") for n in range(12_000))  # more than one batch can hold
+    assert many.refused == 12_000 and many.problems[-1][0] > 9000
     found = client.clicks_of(["p1", "p2", "p3"])
     assert [len(found["p1"] or []), len(found["p2"] or []), found["p3"]] == [1, 19, None]
     assert client.recommendations("p1") and client.export("p1")["clicks"]
@@ -103,6 +105,8 @@ told.push(changed, refused, problems[0].line);
 await client.undo("j1", "Crowd");
 const found = await client.clicksOf(["j1", "j2", "j3"]);
 told.push(found.j1.length, found.j2[0].sign, found.j3, (await client.clicks("j2")).length);
+const long = await client.opinions(Array.from({ length: 12_000 }, (_, n) => ["j2", "ü".repeat(350) + n, "like"]));
+told.push(long.refused, long.problems.at(-1).line > 9000); // more than one batch can hold
 told.push((await client.recommendations("j2", 3)).length, (await client.export("j2")).clicks.length);
 await client.erase("j1");
 told.push((await client.eraseAll(["j1", "j2"])).same);
@@ -123,7 +127,25 @@ def test_javascript(platform: tuple[Server, str], tmp_path: Path) -> None:
         [node, "walk.mjs", server.url, key], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, 404, "like", "Crowd", 1, 1, 2, 0, "dislike", None, 1, 3, 1, 1, 401]
+    assert json.loads(done.stdout) == [
+        True,
+        404,
+        "like",
+        "Crowd",
+        1,
+        1,
+        2,
+        0,
+        "dislike",
+        None,
+        1,
+        12000,
+        True,
+        3,
+        1,
+        1,
+        401,
+    ]
 
 
 def test_types_name_what_the_module_has() -> None:

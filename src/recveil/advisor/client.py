@@ -21,8 +21,8 @@ from urllib.request import Request, urlopen
 
 Sign = Literal["like", "dislike"]
 Thing = TypeVar("Thing")
-LINES = 50_000  # in a batch: less than 8 MiB
-ITEMS = 20_000
+LINES, BYTES = 10_000, 7 << 20  # in a batch at most; a server takes 8 MiB
+ITEMS = 900  # in a request: less than 8 MiB with the longest ids and titles
 PASSING = (429, 502, 503, 504)
 
 
@@ -111,9 +111,9 @@ class AdvisorClient:
         """Lines of a batch, in as many requests as they need. With a name, the same lines count once, whoever sends
         them, also after this program was stopped in the middle; else once a call."""
         run, result, before = name or token_urlsafe(16), BatchResult(), 0
-        for part in _parts(lines, LINES):
-            body = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in part).encode()
-            told = self._ask("POST", "/platform/batches", None, body, sha256(f"{run}/{before}".encode()).hexdigest())
+        for part in _bodies(lines):
+            key = sha256(f"{run}/{before}".encode()).hexdigest()
+            told = self._ask("POST", "/platform/batches", None, b"".join(part), key)
             problems = tuple((before + row["line"], row["detail"]) for row in told["problems"])
             result += BatchResult(told["changed"], told["same"], told["refused"], problems)
             before += len(part)
@@ -174,4 +174,18 @@ def _detail(error: HTTPError) -> str:
 def _parts(things: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
     rest = iter(things)
     while part := list(islice(rest, size)):
+        yield part
+
+
+def _bodies(lines: Iterable[dict[str, Any]]) -> Iterator[list[bytes]]:
+    """Lines as they are sent, in parts that a batch can hold."""
+    part, size = list[bytes](), 0
+    for line in lines:
+        text = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        if part and (len(part) == LINES or size + len(text) > BYTES):
+            yield part
+            part, size = [], 0
+        part.append(text)
+        size += len(text)
+    if part:
         yield part

@@ -1,7 +1,8 @@
 """Sockets with bounds: how long a header may be, how long a request may take, how many connections there may be.
 
 uvicorn's httptools protocol reads a header of any length, waits for ever, and takes as many sockets as the system has.
-Here a connection that has not moved on to its next step (a whole request, a whole answer) in PATIENCE seconds is cut.
+Here a connection that has not moved on to its next step (a whole request, a whole answer) in PATIENCE seconds is cut;
+while she waits for us, and has taken all there is, nothing is cut.
 Where a network has all that it may have, a new connection takes the place of its oldest one that waits for nothing from
 us (nothing sent, half a request, between requests): slow sockets push out each other, not whoever really asks.
 """
@@ -124,6 +125,8 @@ def bounded(trusted: str = "", total: int = CONNECTIONS, patience: float = PATIE
             self.since = self.loop.time()
 
         def _look(self) -> None:
+            if self.asked and not self.transport.get_write_buffer_size():  # nothing waits for her to take it
+                self._moved()
             late = self.since + patience - self.loop.time()
             if late <= 0:
                 self.transport.abort()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recveil.errors import RecveilError
+from recveil.samples import sample_items
 
 TITLES = ("title", "name")
 MARK = "\x1f"  # csv wants a separator of one character: ASCII's own stands for "::"
@@ -30,6 +31,15 @@ def read_titles(file: str) -> dict[str, str]:
     if not found:
         raise RecveilError(f"{file}: no titles; a table of id and title is needed")
     return found
+
+
+def sample_titles(data: str) -> dict[str, str]:
+    """Of a generated world, by item id; nothing where the data are none."""
+    kind, _, name = data.partition(":")
+    if kind != "sample":
+        return {}
+    public = sample_items(name)
+    return dict(zip(public["item"].cast(str), public["title"], strict=True))
 
 
 def _text(path: Path) -> Iterator[list[str]]:

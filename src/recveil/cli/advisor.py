@@ -236,7 +236,7 @@ def _fill(
 ) -> None:
     """The first people of an empty store: those of DATA, where it is given."""
     from recveil.advisor.loading import is_empty, load
-    from recveil.advisor.titles import read_titles
+    from recveil.advisor.titles import read_titles, sample_titles
     from recveil.clicks.profiles import clicks
 
     if data is None:
@@ -244,5 +244,5 @@ def _fill(
             say("an empty catalogue: PUT /api/v1/items fills it, or DATA or --sample films at a first start")
         return
     log = clicks(read_released(data, columns, duplicates).compact(), like)
-    if load(engine, log, read_titles(titles) if titles else {}):
+    if load(engine, log, read_titles(titles) if titles else sample_titles(data)):
         say(f"{len(log):,} clicks of {log.users:,} nameless people loaded")

@@ -6,7 +6,7 @@
  */
 
 const PASSING = [429, 502, 503, 504];
-const [LINES, PEOPLE, ATTEMPTS] = [50_000, 1000, 8];
+const [LINES, BYTES, PEOPLE, ATTEMPTS] = [10_000, 7 << 20, 1000, 8]; // a server takes 8 MiB
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
 /** The server said no, and why. */
@@ -72,11 +72,12 @@ export class AdvisorClient {
 
   async send(lines, name = crypto.randomUUID()) {
     const result = { changed: 0, same: 0, refused: 0, problems: [] };
-    for (let first = 0; first < lines.length; first += LINES) {
-      const body = lines.slice(first, first + LINES).map((line) => `${JSON.stringify(line)}\n`).join("");
-      const told = await this.#ask("POST", "/platform/batches", { body, key: await digest(`${name}/${first}`) });
+    let first = 0;
+    for (const part of bodies(lines)) {
+      const told = await this.#ask("POST", "/platform/batches", { body: part.join(""), key: await digest(`${name}/${first}`) });
       for (const part of ["changed", "same", "refused"]) result[part] += told[part];
       result.problems.push(...told.problems.map(({ line, detail }) => ({ line: first + line, detail })));
+      first += part.length;
     }
     return result;
   }
@@ -114,6 +115,22 @@ export class AdvisorClient {
       await pause(Number(answer.headers?.get("Retry-After")) || 2 ** attempt / 10);
     }
   }
+}
+
+/** Lines as they are sent, in parts that a batch can hold. */
+function* bodies(lines) {
+  let [part, size] = [[], 0];
+  for (const line of lines) {
+    const text = `${JSON.stringify(line)}\n`;
+    const bytes = new TextEncoder().encode(text).length;
+    if (part.length && (part.length === LINES || size + bytes > BYTES)) {
+      yield part;
+      [part, size] = [[], 0];
+    }
+    part.push(text);
+    size += bytes;
+  }
+  if (part.length) yield part;
 }
 
 const path = (item) => `/people/me/clicks/${encodeURIComponent(item)}`;
