@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browser import browser  # noqa: F401  (a fixture)
 from hypothesis import HealthCheck, settings
-from spark_session import spark, spark_session  # noqa: F401  (fixtures)
+from spark_session import connect_server, spark, spark_session  # noqa: F401  (fixtures)
 from visits import advisor, visit  # noqa: F401  (fixtures)
 
 # Machines are shared and kernels compile at their first call: time limits per example would fail by chance.

@@ -45,7 +45,7 @@ def test_the_version_stands_in_one_place() -> None:
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
     called = {"jinja2": "jinja2", "pil": "pillow", "yaml": "pyyaml", "vl-convert": "vl-convert-python",
-              "surprise": "scikit-surprise", "psycopg": "psycopg", "py4j": "pyspark",
+              "surprise": "scikit-surprise", "psycopg": "psycopg", "py4j": "pyspark", "grpc": "pyspark",
               "pkcs11": "python-pkcs11"}  # fmt: skip
     imported = set()
     for path in (PROJECT / "src").rglob("*.py"):

@@ -125,6 +125,12 @@ def test_theta_among_streams_of_one_length(spark: Any, tmp_path: Path) -> None:
     both(spark, data, MBRW(theta=0.6, memory="constant(2)", hops="constant(1)"), tmp_path / "out", 2)
 
 
+def test_sums_of_many_tasks_are_added_up_level_by_level() -> None:
+    from recveil.spark.chunks import levels
+
+    assert [levels(tasks) for tasks in (1, 32, 200, 2000)] == [[1], [4], [25, 4], [250, 32, 4]]
+
+
 @pytest.mark.parametrize("similarity", ["item-centred", "adjusted"])
 def test_neighbourhoods_come_from_blocks_of_pairs(
     spark: Any, similarity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +180,8 @@ def test_chunks_of_any_size_and_empty_partitions(spark: Any, tmp_path: Path, mon
     from recveil.spark import release as distributed
 
     monkeypatch.setattr(engine, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(engine, "PART_ROWS", 1)  # of more rows than there are partitions
+    monkeypatch.setattr(engine, "FAN", 2)
     monkeypatch.setattr(distributed, "CHUNK_ROWS", 7)
     few = clicks(3)
     for rule in ("order", "keep"):

@@ -17,7 +17,7 @@ ENGINES = ("local", "spark")
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine by its name; `master` is that of Spark (spark://host:7077, yarn, local[4]).
+    """An engine by its name; `master` is that of Spark (spark://host:7077, sc://host:15002, yarn, local[4]).
 
     `memory` (4GB) is how much this machine may take: a log that needs more is released out of core, by way of a
     `scratch` folder, which has to be one on a disk; without it, beside what is written.

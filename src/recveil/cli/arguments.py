@@ -38,7 +38,9 @@ FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in
 EngineName = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
 Master = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4]; else local[*]."),
+    typer.Option(
+        "--master", metavar="URL", help="Of Spark: spark://host:7077, sc://host:15002, yarn, local[4]; else local[*]."
+    ),
 ]
 Memory = Annotated[
     str | None,

@@ -25,11 +25,14 @@ from recveil.ids import code
 from recveil.mechanism import Masked
 from recveil.randomness import Source
 from recveil.releases.chunks import ChunkLayout, Tokens, masked_frame
+from recveil.spark.connect import is_connect, sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHUNK_ROWS = 500_000
+PART_ROWS = 4_000_000  # of a partition, which an executor sorts
+FAN = 8  # sums that one task adds up
 CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 _PIECE = 8 << 20  # bytes of counts in one row
 _PLAIN = {pa.large_string(): pa.string()} | {pa.large_list(t): pa.list_(t) for t in (pa.int32(), pa.float64())}
@@ -44,6 +47,7 @@ class Table:
     frame: DataFrame
     layout: ChunkLayout
     specimen: Interactions  # a few of its rows, which tell what columns and extremes there are
+    rows: int = 0  # about how many, by which it is parted
 
     @property
     def is_empty(self) -> bool:
@@ -62,7 +66,8 @@ def total(
 
     `everyone`: also over chunks of people who have no rows.
 
-    Every task adds up its own chunks, a few tasks add up those, and the driver the last few: it holds two at a time.
+    Every task adds up its own chunks, others the sums of a few tasks, and so on, and the driver the last few: it holds
+    two at a time.
     """
     if count(_one(data, by)) is None:
         return None
@@ -76,9 +81,10 @@ def total(
         yield from _packed(_unpacked(batches))
 
     schema = "part long, piece int, counts binary"
-    some = gathered(data.frame, by).mapInArrow(counted, schema)
-    few = some.repartition(4, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
-    rows = few.sortWithinPartitions("part", "piece").toLocalIterator()
+    sums = gathered(data.frame, by, data.rows).mapInArrow(counted, schema)
+    for few in levels(max(_partitions(data.frame), _parts(data.rows))):
+        sums = sums.repartition(few, "part").sortWithinPartitions("part", "piece").mapInArrow(added, schema)
+    rows = sums.sortWithinPartitions("part", "piece").toLocalIterator()
     batches = (pa.RecordBatch.from_pylist([row.asDict()], schema=_COUNTS) for row in rows)
     counts = _unpacked(batches)
     first = next(counts, None)
@@ -119,15 +125,32 @@ def each(
             if len(chunk) or (everyone and chunk.n_users):
                 yield from arrow(rows(step.value(chunk)), schema)
 
-    return gathered(data.frame, by).mapInArrow(made, spark_schema(schema))
+    return gathered(data.frame, by, data.rows).mapInArrow(made, spark_schema(schema))
 
 
 # --- rows to the executors, and back ------------------------------------------------------------------------
 
 
-def gathered(frame: DataFrame, by: str) -> DataFrame:
-    """The rows of every group in one partition, one after the other."""
-    return frame.repartition(by).sortWithinPartitions(by)
+def gathered(frame: DataFrame, by: str, rows: int = 0) -> DataFrame:
+    """The rows of every group in one partition, one after the other; of very many `rows` in more partitions."""
+    many = _parts(rows) > _partitions(frame)
+    return (frame.repartition(_parts(rows), by) if many else frame.repartition(by)).sortWithinPartitions(by)
+
+
+def _parts(rows: int) -> int:
+    return -(-rows // PART_ROWS)
+
+
+def _partitions(frame: DataFrame) -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+
+
+def levels(tasks: int) -> list[int]:
+    """In how many tasks the sums of so many are added up, until FAN are left at most."""
+    found = [max(1, -(-tasks // FAN))]
+    while found[-1] > FAN:
+        found.append(-(-found[-1] // FAN))
+    return found
 
 
 def named(people: DataFrame, chance: Source) -> DataFrame:
@@ -192,7 +215,16 @@ def _nobody(data: Table) -> Interactions:
 
 
 def shared(frame: DataFrame, value: Any) -> Any:
-    return frame.sparkSession.sparkContext.broadcast(value)
+    """What every executor gets once; steps take its `value`."""
+    spark = frame.sparkSession
+    return sent(spark, value) if is_connect(spark) else spark.sparkContext.broadcast(value)
+
+
+def cores(spark: Any) -> int:
+    """How many tasks Spark would run at once."""
+    from pyspark.sql import functions as fn
+
+    return int(spark.range(1 << 20).select(fn.spark_partition_id()).distinct().count())
 
 
 def chunks(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
 from recveil.releases.places import Folder, Place
+from recveil.spark.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -140,6 +141,11 @@ class Lake:
 
 def place(spark: Any, name: str | Path) -> Place:
     """Where a name is: in the lake, or on this machine."""
+    if is_connect(spark) and is_uri(name):
+        raise RecveilError(
+            f"{name}: over Spark Connect bundles lie at a path that this machine and the executors see; "
+            "at a URI with --master spark://host:port"
+        )
     return Lake(spark, str(name).rstrip("/")) if is_uri(name) else Folder(Path(name))
 
 

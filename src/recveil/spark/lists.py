@@ -35,7 +35,7 @@ def write_lists(data: Table, recommend: Callable[[Interactions], Lists], top: in
             made = {"value": list(lines(lists)), "items": [len(row) for row in lists.values()]}
             yield from arrow(pl.DataFrame(made, schema={"value": pl.String, "items": pl.Int64}))
 
-    made = gathered(data.frame, "user").mapInArrow(listed, "value string, items long")
+    made = gathered(data.frame, "user", data.rows).mapInArrow(listed, "value string, items long")
     seen = Observation()
     observed = made.observe(seen, fn.count_if(fn.col("items") < top).alias("short"))
     with whole(place) as part:

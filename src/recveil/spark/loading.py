@@ -14,7 +14,7 @@ from recveil.formats.json_lines import declared_keys
 from recveil.formats.parts import KINDS
 from recveil.formats.roles import Names
 from recveil.formats.schema import Schema, undeclared
-from recveil.spark.chunks import Batches, arrow, spark_schema
+from recveil.spark.chunks import Batches, arrow, cores, spark_schema
 from recveil.spark.lake import literal
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def sample_frame(spark: Any, name: str) -> DataFrame:
     """A generated world, made in parts on the executors."""
     from recveil.samples import blocks, sample
 
-    parts = max(spark.sparkContext.defaultParallelism * 4, blocks(name) // BLOCKS)
+    parts = max(cores(spark) * 4, blocks(name) // BLOCKS)
     first = sample(name, 0, 10**9).frame().rename({"user": sample(name, 0, 10**9).unit})
     schema = first.head(0).to_arrow().schema
 

@@ -127,7 +127,7 @@ def table(
         frame = _among(frame, "item", listed(items))
     numbers = [name for name in ("rating", "time") if name in frame.columns]
     ends = [end(name).alias(f"{end.__name__} {name}") for name in numbers for end in (fn.min, fn.max)]
-    found = pl.DataFrame(frame.groupBy("item").agg(fn.count("*"), *ends).limit(MOST_IDS + 1).toArrow())
+    found = pl.DataFrame(frame.groupBy("item").agg(fn.count("*").alias("rows"), *ends).limit(MOST_IDS + 1).toArrow())
     if not found.height and not empty:
         raise RecveilError(f"{name}: no rows")
     tags = frame.select("tag").distinct().limit(MOST_IDS + 1).toArrow()["tag"] if "tag" in frame.columns else None
@@ -137,7 +137,7 @@ def table(
     words = None if tags is None else ranked(plain(pl.Series(tags)))
     layout = ChunkLayout(ranked(plain(found["item"])), words, unit, duplicates, untyped=untyped)
     specimen = replace(layout, duplicates="all").interactions(_specimen(frame, found, words))
-    return Table(everyone, layout, specimen)
+    return Table(everyone, layout, specimen, int(found["rows"].sum()))
 
 
 def _specimen(frame: DataFrame, found: pl.DataFrame, tags: pl.Series | None) -> pl.DataFrame:
@@ -180,8 +180,8 @@ def over_catalogue(data: Table, catalogue: pl.Series, everyone: bool = False) ->
     layout = replace(data.layout, items=items, untyped=data.layout.untyped - {"item"})
     specimen = data.specimen.over_items(items)
     if everyone:
-        return Table(data.frame, layout, specimen)
-    return Table(_among(data.frame, "item", items), layout, specimen)
+        return replace(data, layout=layout, specimen=specimen)
+    return Table(_among(data.frame, "item", items), layout, specimen, data.rows)
 
 
 def _among(frame: DataFrame, name: str, ids: pl.Series) -> DataFrame:
@@ -198,7 +198,7 @@ def narrow(data: Table, column: str, codes: Any) -> tuple[Table, pl.Series]:
     """The rows with these items (tags) of the vocabulary alone, coded over them; and their ids."""
     ids, name = getattr(data.layout, column).gather(codes), column.removesuffix("s")
     specimen = getattr(data.specimen, f"over_{column}")(ids)
-    return Table(_among(data.frame, name, ids), replace(data.layout, **{column: ids}), specimen), ids
+    return Table(_among(data.frame, name, ids), replace(data.layout, **{column: ids}), specimen, data.rows), ids
 
 
 def _unrolled(frame: DataFrame, name: str, broken: Broken) -> DataFrame:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
+from recveil.spark.connect import SCHEME, connected, is_connect
 
 REACH = 3.0  # seconds to reach a master
 ANSWER = 30.0  # seconds until it has taken us on
@@ -51,9 +52,15 @@ def session(master: str | None = None) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    if running := SparkSession.getActiveSession():
+    master = master or os.environ.get("SPARK_REMOTE")
+    over_connect = bool(master and master.startswith(SCHEME))
+    if (running := SparkSession.getActiveSession()) and (is_connect(running) or not over_connect):
         with one_line():
             yield running
+        return
+    if master and over_connect:
+        with one_line(), connected(master) as spark:
+            yield spark
         return
     _check_java()
     if master and master.startswith("spark://"):

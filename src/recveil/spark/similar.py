@@ -58,7 +58,9 @@ def rewrite_streams(data: Table, mechanism: MBRW, plan: Plan, chance: Source, to
     from pyspark import StorageLevel
 
     drawn = drawn.persist(StorageLevel.DISK_ONLY)
-    real = _sets(gathered(data.frame, "user"), shared(data.frame, data.layout)).persist(StorageLevel.DISK_ONLY)
+    real = _sets(gathered(data.frame, "user", data.rows), shared(data.frame, data.layout)).persist(
+        StorageLevel.DISK_ONLY
+    )
     blocks = _blocks(real)
     refused = _refused(drawn, real, blocks, mechanism.theta, plan.items)
     kept = [_without(drawn, refused)]
@@ -168,10 +170,9 @@ def _refused(
     """The numbers of the drawn streams whose cosine to some real one reaches theta, ascending."""
     from recveil.releases.chunks import ChunkLayout
 
-    spark = drawn.sparkSession.sparkContext
     rows = gathered(drawn.where("notes is null").select("user", "item"), "user")
-    streams = _sets(rows, spark.broadcast(ChunkLayout(items, None, "user", "all")), drawn=True)
-    first = spark.broadcast(blocks)
+    streams = _sets(rows, shared(drawn, ChunkLayout(items, None, "user", "all")), drawn=True)
+    first = shared(drawn, blocks)
 
     def placed(batches: Batches, side: int) -> Batches:
         at = first.value

@@ -26,7 +26,7 @@ from recveil.kernels.item_cosines import nearest
 from recveil.kernels.popcount import Bits, add_counts
 from recveil.mechanisms.mask import Mask, flipped
 from recveil.randomness import source
-from recveil.spark.chunks import Batches, Table, arrow, chunks, gathered, shared, spark_schema, total
+from recveil.spark.chunks import Batches, Table, arrow, chunks, cores, gathered, shared, spark_schema, total
 from recveil.views.bits import Columns
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def similar_table(perturbed: Perturbed, *, minsup: float | None = None, k: int |
     length = max(1, min(k or m - 1, m - 1))
     codes = np.flatnonzero(single).astype(np.int32)
     n = -(-len(codes) // BLOCK)
-    cores = perturbed.data.frame.sparkSession.sparkContext.defaultParallelism
-    shares = max(1, min(cores // (n * (n + 1) // 2), seen.people // USERS))
+    shares = max(1, min(cores(perturbed.data.frame.sparkSession) // (n * (n + 1) // 2), seen.people // USERS))
     blocks = ItemBlocks(codes, seen.ones[codes], single[codes], seen.people, p, length, BLOCK, shares)
     order = Window.partitionBy("item").orderBy(fn.desc("similarity"), fn.desc("support"), "other")
     ranked = _candidates(perturbed, blocks).withColumn("place", fn.row_number().over(order) - 1)
@@ -152,7 +151,7 @@ def _candidates(perturbed: Perturbed, blocks: ItemBlocks) -> DataFrame:
     def listed(batches: Batches) -> Batches:
         yield from _listed(batches, known.value)
 
-    bits = gathered(data.frame, "user").mapInArrow(cut, spark_schema(_BITS))
+    bits = gathered(data.frame, "user", data.rows).mapInArrow(cut, spark_schema(_BITS))
     pairs = f"transform(sequence(0, {n - 1}), b -> least(b, block) * {n} + greatest(b, block))"
     spread = bits.selectExpr("block", "chunk", "bits", "share", f"explode({pairs}) as pair")
     tasks = _by(spread.selectExpr("block", "chunk", "bits", f"pair * {shares} + share as task"), "task", n * n * shares)
@@ -169,7 +168,7 @@ def _by(frame: DataFrame, number: str, numbers: int) -> DataFrame:
     from pyspark.sql import functions as fn
 
     session = frame.sparkSession
-    enough = max(session.sparkContext.defaultParallelism, int(session.conf.get("spark.sql.shuffle.partitions")))
+    enough = max(cores(session), int(session.conf.get("spark.sql.shuffle.partitions")))
     parts = min(numbers, enough)
     return frame.repartitionById(parts, (fn.col(number) % parts).cast("int"))
 
