@@ -235,6 +235,30 @@ def test_a_person_who_has_nearly_all_rows_is_one_part(tmp_path: Path) -> None:
     both(data, parse("pseudonymise"), tmp_path / "busy", 6)
 
 
+def test_more_items_than_memory_holds_are_refused_but_beside_a_public_list_none_is_looked_at(
+    tmp_path: Path, recveil: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(7)
+    (tmp_path / "log").mkdir()
+    for number in range(2):
+        rows = pl.DataFrame(
+            {"user": rng.integers(0, 60, 900), "item": rng.integers(0, 30, 900), "time": np.arange(900)}
+        )
+        rows.write_parquet(tmp_path / "log" / f"{number}.parquet")
+    (tmp_path / "items.txt").write_text("\n".join(map(str, range(31))))
+    how = ["--with", "dp-streams:epsilon=20,delta=0.01", "--seed", "3", "--memory", "100KB", "--scratch", "s", "-o"]
+    public = ["--items", "items.txt", "--catalogue-is-public"]
+    monkeypatch.setattr(disk, "MOST_IDS", 40)
+    recveil("release", "log", *how, "without", *public)
+    odd = pl.DataFrame({"user": np.full(60, 99), "item": np.arange(1000, 1060), "time": np.arange(60)})
+    odd.write_parquet(tmp_path / "log" / "2.parquet")
+    refused = recveil("release", "log", *how, "all", "--go-on", code=1)
+    assert refused.stderr.splitlines()[-1].endswith("more than 40 items, and their ids have to stand in memory")
+    assert not (tmp_path / "all").exists() and not list((tmp_path / "s").iterdir())
+    recveil("release", "log", *how, "with", *public)
+    assert load("with").data.items.equals(load("without").data.items)
+
+
 def test_a_digest_is_that_of_the_rows_in_any_parts(tmp_path: Path) -> None:
     rows = pl.DataFrame({"user": np.arange(60) % 9, "item": np.arange(60) % 7, "time": np.arange(60)})
     found = []

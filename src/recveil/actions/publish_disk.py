@@ -44,8 +44,10 @@ def publish_disk(
     chosen, without = aside.chooser(request.ledger) if request.ledger else (lambda rows: rows, 0.0)
     with plan.scratch(scratch, progress) as folder:
         given = request.data.under(mechanism)
-        rows = read_disk(given, folder, plan.parts, progress, chosen, hashed=bool(request.ledger))
-        if mechanism.is_proved and lists.items is not None and len(rows.layout.items) == len(listed(lists.items)):
+        hashed, public = bool(request.ledger), lists.items
+        rows = read_disk(given, folder, plan.parts, progress, chosen, hashed, public)
+        all_of_it = public is not None and not rows.beyond and len(rows.layout.items) == len(listed(public))
+        if mechanism.is_proved and all_of_it:
             progress.note(WARNING + read_off(len(rows.layout.items)))
         wishes = HowReleased(
             seed=request.seed,

@@ -27,7 +27,7 @@ from recveil.formats.parts import KINDS, ending_of, parts_of
 from recveil.formats.roles import assign
 from recveil.formats.schema import as_schema
 from recveil.formats.sources import one_line
-from recveil.ids import keys, union
+from recveil.ids import keys, listed, places, union
 from recveil.mechanism import Masked
 from recveil.releases import local
 from recveil.releases.chunks import ChunkLayout, interactions
@@ -51,6 +51,7 @@ class DiskTable:
     specimen: Interactions  # a few rows, which tell what columns there are
     rows: int
     digest: str  # of all rows, whatever their order and parts; empty where nobody asked for it
+    beyond: bool = False  # whether there are items that the public list has not
 
     @property
     def is_empty(self) -> bool:
@@ -155,9 +156,13 @@ def read_disk(
     progress: Progress,
     chosen: Callable[[Interactions], Interactions] = lambda rows: rows,
     hashed: bool = False,
+    items: pl.Series | None = None,
 ) -> DiskTable:
-    """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts; `hashed`: with their digest."""
-    store, vocabulary = Store(folder, "rows", parts), _Vocabulary(hashed)
+    """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts; `hashed`: with their digest.
+
+    `items`: a public list of them; then no other one is kept, so that none can make the vocabulary too large.
+    """
+    store, vocabulary = Store(folder, "rows", parts), _Vocabulary(hashed, items)
     with store.filling(by_person(parts)) as put:
         for batch in batches(given, progress):
             put(vocabulary.seen(chosen(batch)))
@@ -214,8 +219,9 @@ def _parquet(name: str, wanted: list[str], how: dict[str, Any]) -> Iterator[Inte
 class _Vocabulary:
     """What is learnt of all rows as they pass: ids, types, how many there are, a digest."""
 
-    def __init__(self, hashed: bool) -> None:
-        self.hashed = hashed
+    def __init__(self, hashed: bool, public: pl.Series | None) -> None:
+        self.hashed, self.beyond = hashed, False
+        self.public = None if public is None else listed(public)
         self.ids: dict[str, list[pl.Series]] = {"item": [], "tag": []}
         self.first: Interactions | None = None
         self.rows, self.digest = 0, 0
@@ -229,7 +235,7 @@ class _Vocabulary:
         frame = batch.frame()
         for role, ids in self.ids.items():
             if role in frame.columns:
-                ids[:] = [union(*ids, getattr(batch.compact(), f"{role}s"))]
+                ids[:] = [union(*ids, self._kept(role, getattr(batch.compact(), f"{role}s")))]
                 if len(ids[0]) > MOST_IDS:
                     raise RecveilError(f"more than {MOST_IDS:,} {role}s, and their ids have to stand in memory")
         self.digest += _digest(batch) if self.hashed else 0
@@ -239,6 +245,13 @@ class _Vocabulary:
             return frame
         nobody = pl.DataFrame({"user": batch.users.filter(pl.Series(~there))})
         return pl.concat([frame, nobody], how="diagonal")
+
+    def _kept(self, role: str, ids: pl.Series) -> pl.Series:
+        if role != "item" or self.public is None:
+            return ids
+        known = places(ids, self.public) >= 0
+        self.beyond |= not known.all()
+        return ids.filter(pl.Series(known))
 
     def table(self, store: Store, given: Input) -> DiskTable:
         if self.first is None:
@@ -251,7 +264,7 @@ class _Vocabulary:
         kinds: Mapping[str, Any] = store.kinds
         said = ",".join(f"{name} {kind}" for name, kind in sorted(kinds.items()))
         digest = f"{said}:{layout.unit}:{self.rows}:{self.digest % 2**64}" if self.hashed else ""
-        return DiskTable(store, layout, made, self.rows, digest)
+        return DiskTable(store, layout, made, self.rows, digest, self.beyond)
 
 
 def _digest(batch: Interactions) -> int:
