@@ -25,6 +25,7 @@ from recveil.errors import RecveilError
 # their own (test_spark_cluster) have Spark's defaults.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PLAIN = ("spark.sql.codegen.wholeStage=false", "spark.sql.codegen.factoryMode=NO_CODEGEN")
+IN_A_LAKE = pytest.mark.skipif("SPARK_REMOTE" in os.environ, reason="over Spark Connect bundles lie at a path")
 PATIENCE = 900  # seconds: machines are shared
 
 

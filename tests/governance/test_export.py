@@ -58,6 +58,16 @@ def test_an_exported_bundle_is_still_the_bundle(tmp_path: Path, to: str) -> None
         assert (tmp_path / "there" / file.name).read_bytes() == file.read_bytes()
 
 
+def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path, recveil: Run) -> None:
+    out = tmp_path / "log [1] {a,b}*"
+    titles = pl.DataFrame({"item": ratings().items, "title": ratings().items})
+    save(replace(release(ratings(), Pseudonymise()), titles=titles), out)
+    assert recveil("verify", str(out), json_answer=True)["verified"]
+    assert load(out).titles is not None
+    for to in ("csv", "recbole"):
+        assert export(out, to, tmp_path / to)["files"]
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "inter"])
 def test_a_csv_has_the_rows_whatever_the_bundle_is_kept_as(tmp_path: Path, format: Format) -> None:
     save(release(ratings(), Pseudonymise()), tmp_path / "out", format=format)

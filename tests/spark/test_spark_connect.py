@@ -18,8 +18,11 @@ from recveil.data import from_ids
 from recveil.errors import RecveilError
 from recveil.mechanisms.pseudonymise import Pseudonymise
 from recveil.releases.bundle import load
+from recveil.releases.places import Folder
 from recveil.spark import connect
 from recveil.spark.chunks import shared
+from recveil.spark.reading import table
+from recveil.spark.release import release_table
 from recveil.spark.session import one_line, session
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -66,10 +69,16 @@ def test_a_release_is_made_verified_and_measured_by_the_same_commands(
     assert not Path("bad").exists()
 
 
-def test_what_an_executor_says_is_one_line(remote: Any, tmp_path: Path) -> None:
-    from recveil.spark.reading import table
-    from recveil.spark.release import release_table
+def test_a_client_that_does_not_see_what_executors_write_says_so(
+    remote: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Folder, "uri", property(lambda self: f"file://{tmp_path}/elsewhere{self.path}"))
+    with pytest.raises(RecveilError, match="a place that the driver and all executors see"), one_line():
+        release_table(table(frame(remote, fitting("pseudonymise"))), Pseudonymise(), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
 
+
+def test_what_an_executor_says_is_one_line(remote: Any, tmp_path: Path) -> None:
     data = table(frame(remote, from_ids(pl.Series([1, 1, 2]), pl.Series([5, 5, 6]), np.ones(3), np.arange(3))))
     twice = type(data)(data.frame, type(data.layout)(data.layout.items, None, "user", "error"), data.specimen)
     with pytest.raises(RecveilError, match=r"^1 of \d rows repeat the user and item of another row$"), one_line():

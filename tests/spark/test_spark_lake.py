@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from spark_session import IN_A_LAKE
 from test_contracts import fitting
 from test_spark import frame
 
@@ -62,6 +63,7 @@ def test_rare_items_are_rare_among_everyone(recveil: Callable[..., Any], spark: 
     assert found[0].value == pytest.approx((1 / (hers["item"] + 5)).mean())
 
 
+@IN_A_LAKE
 def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tmp_path: Path) -> None:
     """file: runs through the same calls as hdfs: and s3a: do; no name is a pattern."""
     released(recveil)
@@ -81,6 +83,7 @@ def test_a_bundle_in_the_lake_is_the_one_on_disk(recveil: Callable[..., Any], tm
     assert there == recveil(*command, "out", json_answer=True)["measurements"]
 
 
+@IN_A_LAKE
 def test_a_bundle_in_the_lake_is_signed_decided_verified_and_exported(
     recveil: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -111,6 +114,7 @@ def test_a_bundle_in_the_lake_is_signed_decided_verified_and_exported(
     assert "no claim by the officer" in recveil("verify", "hub", "--trust", "trust", code=3).stdout
 
 
+@IN_A_LAKE
 def test_a_changed_bundle_in_the_lake_is_found(recveil: Callable[..., Any], tmp_path: Path) -> None:
     released(recveil)
     manifest, uri = Path("out/manifest.json"), f"file://{tmp_path}/out"
@@ -131,6 +135,7 @@ def test_a_changed_bundle_in_the_lake_is_found(recveil: Callable[..., Any], tmp_
     assert "there is no such directory" in recveil("verify", f"{uri}er", "--engine", "spark", code=1).stderr
 
 
+@IN_A_LAKE
 def test_what_is_in_the_lake_is_replaced_by_force_alone(recveil: Callable[..., Any], tmp_path: Path) -> None:
     uri = f"file://{tmp_path}/out"
     released(recveil)
@@ -165,6 +170,7 @@ def test_statistics_of_the_driver_go_to_the_lake(recveil: Callable[..., Any], tm
     assert [first[name] for name in spent] == [second[name] for name in spent]
 
 
+@IN_A_LAKE
 @pytest.mark.parametrize("force", [False, True])
 def test_a_failed_write_leaves_the_lake_as_it_was(
     spark: Any,
@@ -220,6 +226,7 @@ def test_without_a_bundle_nobody_is_held_out(
     assert [p.name for p in tmp_path.iterdir()] == ["data.parquet"]
 
 
+@IN_A_LAKE
 def test_a_place_that_nobody_can_write_is_one_line(recveil: Callable[..., Any]) -> None:
     released(recveil)
     command = ["release", "data.parquet", "--with", "pseudonymise", "--engine", "spark", "-o"]

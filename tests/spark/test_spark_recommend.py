@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from spark_session import IN_A_LAKE
 from test_dp_streams import camps
 from test_spark import frame
 
@@ -140,6 +141,7 @@ def test_what_does_not_go_is_said_before_any_work(
     assert done.stderr == f"recveil: {says}\n"
 
 
+@IN_A_LAKE
 @pytest.mark.usefixtures("spark")
 def test_a_place_that_is_taken_is_left_alone(recveil: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()

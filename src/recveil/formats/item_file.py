@@ -44,7 +44,7 @@ def read_item_file(path: str | Path) -> pl.DataFrame:
     path = Path(path)
     try:
         if path.suffix == ".parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
         if path.suffix in (".jsonl", ".ndjson"):
             return pl.read_ndjson(path, infer_schema_length=None)
         text = path.read_text(encoding="utf-8-sig")

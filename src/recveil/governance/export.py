@@ -86,14 +86,14 @@ def _recbole(folder: Path, part: Path, manifest: dict[str, Any], name: str) -> N
     if files[0].suffix == ".inter":
         shutil.copyfile(files[0], part / f"{name}.inter")
     elif files[0].suffix == ".parquet":
-        write_frame(pl.read_parquet(files), str(part / f"{name}.inter"), "inter")
+        write_frame(pl.read_parquet(files, glob=False), str(part / f"{name}.inter"), "inter")
     else:
         rows = read(files[0], duplicates="all")
         order = "order" if manifest["time"] == "order" else "time"
         frame = rows.frame().rename({"user": rows.unit, "time": order}, strict=False)
         write_frame(frame, str(part / f"{name}.inter"), "inter")
     if manifest.get("titles"):
-        titles = pl.read_parquet(folder / TITLES).with_columns(pl.col("title").str.replace_all(r"\s+", " "))
+        titles = pl.read_parquet(folder / TITLES, glob=False).with_columns(pl.col("title").str.replace_all(r"\s+", " "))
         head = {"item": "item_id:token", "title": "title:token_seq"}
         titles.rename(head).write_csv(part / f"{name}.item", separator="\t", quote_style="never")
     for file in (CARD, MANIFEST):
@@ -103,13 +103,13 @@ def _recbole(folder: Path, part: Path, manifest: dict[str, Any], name: str) -> N
 def _csv(folder: Path, part: Path, manifest: dict[str, Any], name: str) -> None:
     files = [folder / file for file in data_files(manifest)]
     if files[0].suffix == ".parquet":
-        write_frame(pl.read_parquet(files), str(part / f"{name}.csv"), "csv")
+        write_frame(pl.read_parquet(files, glob=False), str(part / f"{name}.csv"), "csv")
     elif files[0].suffix == ".csv":
         shutil.copyfile(files[0], part / f"{name}.csv")
     else:
         write_frame(read(files[0], duplicates="all").frame(), str(part / f"{name}.csv"), "csv")
     if manifest.get("titles"):
-        write_frame(pl.read_parquet(folder / TITLES), str(part / "items.csv"), "csv")
+        write_frame(pl.read_parquet(folder / TITLES, glob=False), str(part / "items.csv"), "csv")
     for file in (CARD, MANIFEST):
         shutil.copyfile(folder / file, part / file)
 

@@ -126,7 +126,7 @@ def _count(place: Place, manifest: dict[str, Any]) -> None:
         load(place.path)
         return
     try:
-        rows = pl.scan_parquet(files)
+        rows = pl.scan_parquet(files, glob=False)
         counts = rows.select(pl.len(), pl.col(manifest["unit"]).n_unique().alias("users"), pl.col("item").n_unique())
         check_stated(place, manifest, *counts.collect().row(0))
     except (OSError, pl.exceptions.PolarsError):

@@ -153,8 +153,10 @@ def load(directory: str | Path) -> Bundle:
     types: Any = dict.fromkeys(text & {"item", "tag"}, "text")
     data = concat([read(Path(directory) / name, duplicates="all", types=types) for name in data_files(manifest)])
     check_stated(directory, manifest, len(data), data.n_users, data.n_items)
-    tables = {file.stem: pl.read_parquet(file) for file in sorted(Path(directory, TABLES).glob("*.parquet"))}
-    titles = pl.read_parquet(Path(directory, TITLES)) if manifest.get("titles") else None
+    tables = {
+        file.stem: pl.read_parquet(file, glob=False) for file in sorted(Path(directory, TABLES).glob("*.parquet"))
+    }
+    titles = pl.read_parquet(Path(directory, TITLES), glob=False) if manifest.get("titles") else None
     return Bundle(data, manifest, tables, titles)
 
 

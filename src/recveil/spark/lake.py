@@ -142,10 +142,13 @@ class Lake:
 def place(spark: Any, name: str | Path) -> Place:
     """Where a name is: in the lake, or on this machine."""
     if is_connect(spark) and is_uri(name):
-        raise RecveilError(
-            f"{name}: over Spark Connect bundles lie at a path that this machine and the executors see; "
-            "at a URI with --master spark://host:port"
-        )
+        there = re.fullmatch(r"file:(?://)?(/.*)", str(name))
+        if not there:
+            raise RecveilError(
+                f"{name}: over Spark Connect bundles lie at a path that this machine and the executors see; "
+                "at another URI with --master spark://host:port"
+            )
+        return Folder(Path(there[1]))
     return Lake(spark, str(name).rstrip("/")) if is_uri(name) else Folder(Path(name))
 
 
@@ -175,7 +178,8 @@ def write_parts(frame: DataFrame, folder: Place, form: str = "parquet") -> int:
     names = [name for name in raw.names() if name.startswith("part-")]
     for number, name in enumerate(names):
         (raw / name).move(folder / f"part-{number:05d}.{'txt' if form == 'text' else form}")
-    raw.delete()
+    if raw.exists():  # where a client shares a disk with the executors
+        raw.delete()
     read = frame.sparkSession.read.format(form).option("header", True)
     rows: int = seen.get["rows"]
     if not names or read.load(literal(folder.uri)).count() != rows:
