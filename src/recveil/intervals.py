@@ -209,6 +209,6 @@ def _counts(successes: float, n: int) -> None:
 
 @lru_cache
 def _z(confidence: float) -> float:
-    from scipy.stats import norm
+    from scipy.special import ndtri  # the same number as scipy.stats, a second sooner
 
-    return float(norm.ppf(0.5 + confidence / 2))
+    return float(ndtri(0.5 + confidence / 2))
