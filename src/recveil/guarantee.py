@@ -152,13 +152,21 @@ def proved(
     )
 
 
+LEARNS = {
+    "strong": "learns almost the same",
+    "some": "learns something, within a bound, about",
+    "weak": "could, in the worst case, become nearly certain",
+}
+
+
+def grade(epsilon: float) -> str:
+    """How strong a promise is, by what one may believe who held it for even before: up to 75%, to 95%, beyond."""
+    return "strong" if epsilon <= math.log(3) else "some" if epsilon < math.log(19) else "weak"
+
+
 def learns(epsilon: float) -> str:
-    """How a promise begins: its words are as strong as it is, by what one may believe who held it for even before."""
-    if epsilon <= math.log(3):  # up to 75%
-        return "Whoever sees the release learns almost the same"
-    if epsilon < math.log(19):  # up to 95%
-        return "Whoever sees the release learns something, within a bound, about"
-    return "Whoever sees the release could, in the worst case, become nearly certain"
+    """How a promise begins: its words are as strong as it is."""
+    return f"Whoever sees the release {LEARNS[grade(epsilon)]}"
 
 
 def strength(epsilon: float, delta: float | None = None) -> str:

@@ -18,7 +18,7 @@ from recveil.governance.context import Context, from_record, read_context
 from recveil.governance.recipients import built_in, read_recipient
 from recveil.governance.sheet import sheet
 from recveil.report.decision import odds, page
-from recveil.web.messages import teller
+from recveil.web.messages import figure, teller
 
 Run = Callable[..., Any]
 PROVED = {
@@ -359,3 +359,14 @@ def test_the_german_sheet_says_the_same_under_the_same_name() -> None:
     assert figures[0] == figures[1] and german["verdict"]["outcome"] == english["verdict"]["outcome"]
     text = page(german | {"decision": None}, "de")
     assert 'lang="de"' in text and "Spricht gegen die Freigabe" in text and "Speaks" not in text
+    assert "1.000 Zeilen" in text and "0,020<br>[0,010, 0,030]" in text and "Epsilon 2: " in text
+    assert "Wer die Freigabe sieht, erfährt etwas, in Grenzen" in text and "geübter Angreifer (Schatten)" in text
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [("11,581", "11.581"), ("0.2%", "0,2%"), ("99.5% [95, 103]", "99,5% [95; 103]"), ("-0.005", "-0,005"),
+     ("1e-06", "1e-06"), ("0.1.0", "0.1.0"), ("2027-11-15", "2027-11-15"), ("mask:p=0.5", "mask:p=0.5")],
+)  # fmt: skip
+def test_numbers_have_the_signs_of_their_language(english: str, german: str) -> None:
+    assert (figure(english, "en"), figure(english, "de")) == (english, german)

@@ -117,7 +117,7 @@ def test_command_enters_what_is_spent(recveil: Callable[..., Any], clicks: str, 
     assert set(lines[0]) == {*LINE, "rho_fails", "proof", "data", "previous"}
     assert lines[0]["data"] == lines[1]["data"] != fingerprint(read(tmp_path / clicks))
     done = recveil("release", clicks, "--with", "pseudonymise", "-o", "four", "--ledger", "ledger.jsonl")
-    assert "1 releases promise nothing" in done.stderr
+    assert "1 release promises nothing" in done.stderr
 
 
 def test_what_cannot_be_entered_is_not_released(recveil: Callable[..., Any], clicks: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from recveil.errors import RecveilError
 from recveil.governance import evidence, use_kept
 from recveil.governance.context import Context
 from recveil.governance.evidence import ABOVE, BETWEEN, ENGLISH, Finding
-from recveil.guarantee import NOT_ON_RECORD, factor, from_record
+from recveil.guarantee import LESS, NOT_ON_RECORD, factor, from_record, grade
 from recveil.mechanisms.spec import parse
 from recveil.releases import ledger
 from recveil.report.words import percent
@@ -181,6 +181,7 @@ def _guarantee(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
     people = manifest["users"]
     facts = manifest.get("series")
     return promise | {
+        "words": _promised(promise, tell) if holds else "",
         "series": facts and tell("series", window=facts["window"], begin=facts["begin"], end=facts["end"],
                                  windows=facts["windows"], last=facts["period_end"], name=facts["name"],
                                  epsilon=f"{facts['window_epsilon']:g}", delta=f"{facts['window_delta']:g}"),
@@ -189,6 +190,13 @@ def _guarantee(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "delta_people": tell("delta_people", delta=f"{promise['delta']:g}", people=f"{people:,}",
                              share=f"{promise['delta'] * people:.2g}") if holds and promise["delta"] else "",
     }  # fmt: skip
+
+
+def _promised(promise: dict[str, Any], tell: Tell) -> str:
+    """The promise in the words of the sheet's language; the manifest's own are English."""
+    epsilon, unit = promise["epsilon"], promise["unit"]
+    says = tell(f"words.{grade(epsilon)}", whom=tell(f"whom.{unit}"), epsilon=f"{epsilon:g}", times=factor(epsilon))
+    return says + (f" {tell(f'less.{unit}')}" if unit in LESS else "")
 
 
 def _riskiest(measured: dict[str, Any] | None, tell: Tell) -> str:

@@ -225,7 +225,8 @@ def summary(path: str | Path) -> list[str]:
             f"{path}: {' and '.join(looks)} looked at the data; no total covers what is chosen by such figures"
         )
     if promising_nothing := unpromised(entries):
-        lines.append(f"{path}: {promising_nothing} releases promise nothing, and no total covers what they gave away")
+        who = "1 release promises" if promising_nothing == 1 else f"{promising_nothing} releases promise"
+        lines.append(f"{path}: {who} nothing, and no total covers what was given away so")
     return lines
 
 

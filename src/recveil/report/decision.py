@@ -8,7 +8,7 @@ from typing import Any
 
 from recveil.report.page import markup, render
 from recveil.report.words import percent
-from recveil.web.messages import Tell, teller
+from recveil.web.messages import Tell, figure, teller
 
 WIDTH, HEIGHT = 240, 150
 DOTS, STEP = 20, 11  # a hundred dots in rows of twenty
@@ -28,7 +28,12 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
     right = math.ceil(100 * believed_after(0.5, promise["epsilon"]) - 1e-9) if drawn else 100
     return render(
         "decision.html",
-        {"percent": percent, "number": _number, "raised": lambda text: text[:1].upper() + text[1:]},
+        {
+            "percent": lambda x: figure(percent(x), language),
+            "number": lambda x: figure(_number(x), language),
+            "plain": lambda x: figure(f"{x:g}", language),
+            "raised": lambda text: text[:1].upper() + text[1:],
+        },
         sheet=sheet,
         language=language,
         groups=groups,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recveil.dp.budget import epsilon_of
+from recveil.guarantee import grade
 from recveil.releases.bundle import MANIFEST
 from recveil.series.folder import Series
 from recveil.series.participation import stretch
@@ -29,6 +30,7 @@ def shown(series: Series, now: datetime | None = None) -> dict[str, Any]:
         "unit": series.facts.unit,
         "epsilon": period.epsilon,
         "delta": period.delta,
+        "grade": grade(period.epsilon),
         "period": {"number": period.number, "begin": period.begin.isoformat(), "end": period.end.isoformat()},
         "participations": period.participations,
         "spent_on_a_person": most / period.participations,

@@ -23,6 +23,9 @@ FILES = Path(__file__).parent / "files"
 LANGUAGES = ("en", "de")  # the same as in files/messages.js
 Tell = Callable[..., str]  # a text by its name, with values filled in
 LONGEST = 200  # characters of a wish that are read
+SIGNS = {"de": str.maketrans(".,", ",.")}  # of decimals and thousands, where they are not those of English
+_NUMBER = r"[<-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?%?"
+_FIGURE = re.compile(rf"{_NUMBER}(?: \[{_NUMBER}, {_NUMBER}\])?")
 
 
 @cache
@@ -60,9 +63,17 @@ def teller(app: str, language: str) -> Tell:
     """`tell(name, **values)`: the text as it is, for what is no page."""
 
     def tell(name: str, /, **values: Any) -> str:
-        return _text(app, language, name, values).format(**values)
+        written = {key: figure(v, language) if isinstance(v, str) else v for key, v in values.items()}
+        return _text(app, language, name, values).format(**written)
 
     return tell
+
+
+def figure(text: str, language: str) -> str:
+    """A number, or one with its interval, with the signs of a language; any other text as it is."""
+    if language not in SIGNS or not _FIGURE.fullmatch(text):
+        return text
+    return text.replace(", ", "; ").translate(SIGNS[language])
 
 
 def _text(app: str, language: str, name: str, values: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ export function series(found) {
     make(
       "p",
       { class: "lead" },
-      say(`series.promise.${found.unit}`, { epsilon: plain(found.epsilon), delta: plain(found.delta), n: found.participations, of: found.windows.length, end: date(found.period.end) }),
+      say(`series.promise.${found.unit}.${found.grade}`, { epsilon: plain(found.epsilon), delta: plain(found.delta), n: found.participations, of: found.windows.length, end: date(found.period.end) }),
     ),
     found.experiment ? make("p", { class: "banner refused" }, say("watch.seeded")) : null,
     make(
