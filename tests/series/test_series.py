@@ -29,7 +29,7 @@ from recveil.releases.inputs import Input
 from recveil.releases.progress import Progress
 from recveil.series.erasing import forget
 from recveil.series.folder import open_series
-from recveil.series.opening import next_period
+from recveil.series.opening import SeriesRequest, next_period, run_new_series
 from recveil.series.participation import counts, stretch
 from recveil.series.periods import Period, later
 from recveil.series.promise import as_synthesis, of_window
@@ -307,6 +307,33 @@ def test_windows_that_would_overlap_are_refused(tmp_path: Path, settled: str, ch
         released(series, rows, 3)
     facts.write_text(honest)
     assert [left.window.number for left in released(series, rows, 3)] == [3]
+
+
+def test_what_was_moved_away_or_broken_beside_the_state_is_a_line(tmp_path: Path) -> None:
+    series, rows = shop(tmp_path), log()
+    released(series, rows, 1)
+    shutil.move(series.path / "bundles", tmp_path / "published")
+    assert [left.window.number for left in released(series, rows, 2)] == [2]
+    tables = series.statistics(2)
+    tables.write_bytes(b"nonsense")
+    with pytest.raises(RecveilError, match="put a copy back, or move it away"):
+        released(series, rows, 3)
+    tables.unlink()
+    items = tmp_path / "items.csv"
+    honest = items.read_text()
+    items.write_text("nonsense\n")
+    with pytest.raises(RecveilError, match="needs 10 or more: is it the file of items"):
+        released(series, rows, 3)
+    items.write_text(honest)
+    assert [left.window.number for left in released(series, rows, 3)] == [3]
+    items.write_text("item\n1\n2\n")
+    few = SeriesRequest(
+        str(tmp_path / "few"), "dp-streams", str(tmp_path / "few.jsonl"), 4.0, 1e-6, 2, items=str(items),
+        catalogue_is_public=True,
+    )  # fmt: skip
+    with pytest.raises(RecveilError, match="needs 10 or more"):
+        run_new_series(few)
+    assert not (tmp_path / "few").exists() and not (tmp_path / "few.jsonl").exists()
 
 
 def test_another_schema_no_times_and_another_unit_are_refused(tmp_path: Path) -> None:

@@ -86,6 +86,12 @@ class Series:
         if self.facts.items is None:
             return Catalogue()
         found = read_catalogue((self.path / self.facts.items).resolve(), self.facts.publish_titles)
+        listed, fewest = len(found.items if found.items is not None else ()), self.mechanism.fewest_items
+        if listed < fewest:
+            raise RecveilError(
+                f"{self.facts.items}: {listed} items, and {self.mechanism.name} needs {fewest} or more: is it the file "
+                "of items?"
+            )
         return replace(found, is_public=True)
 
     # --- windows ----------------------------------------------------------------------------------------------
@@ -132,6 +138,8 @@ class Series:
         for part in self.path.glob(".*.part"):
             with suppress(OSError):
                 shutil.rmtree(part) if part.is_dir() else part.unlink()
+        for folder in (BUNDLES, STATISTICS):  # moved away as a whole, perhaps to where recipients find it
+            (self.path / folder).mkdir(exist_ok=True)
         if not self.staged.exists():
             return
         manifest = self.staged / MANIFEST

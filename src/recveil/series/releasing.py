@@ -24,6 +24,7 @@ from recveil.randomness import Source
 from recveil.releases import aside, hash_chain
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import SERIES, save
+from recveil.releases.catalogue import Catalogue
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, WARNING, Progress
 from recveil.releases.published import save_statistics, told
@@ -74,7 +75,7 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
         _check_state(series, state, now if request.until is None else None)
         if not due:
             return []
-        mechanism = series.mechanism
+        mechanism, given = series.mechanism, series.catalogue  # what cannot be read is said before anybody counts
         rows = replace(request.data, broken="drop").all_rows(progress)
         mechanism.check_fit(rows)
         rows = replace(rows, time=seconds(rows.time))
@@ -90,7 +91,8 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
             mine = mine.among(inside)
             state = replace(state, through=window.number)
             state.save(series.path)
-            made = _made(series, deduplicate(mine, request.data.duplicates), mechanism, window)  # type: ignore[arg-type]
+            mine = deduplicate(mine, request.data.duplicates)  # type: ignore[arg-type]
+            made = _made(series, mine, mechanism, given, window)
             done.append(_left(request, told(made, answer), window))
             state = replace(state, left=window.number)
             state.save(series.path)
@@ -202,9 +204,9 @@ def _warn(due: list[Window], late: str, rows: Interactions, progress: Progress) 
             )
 
 
-def _made(series: Series, rows: Interactions, mechanism: Synthesis, window: Window) -> Release:
+def _made(series: Series, rows: Interactions, mechanism: Synthesis, given: Catalogue, window: Window) -> Release:
     """The release of a window, whatever it holds: that nothing stood out of the noise is an answer, and no refusal."""
-    given, period = series.catalogue, series.period
+    period = series.period
     public = replace(series.public, kind=rows.kind, sessions=rows.session is not None and mechanism.reads_sessions)
     declared = mechanism.with_declared(rows)
     assert isinstance(declared, Synthesis)
