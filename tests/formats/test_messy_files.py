@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.formats import read
 from recveil.formats.overview import proposal
+from recveil.formats.schema import read_schema
 
 Run = Callable[..., Any]
 PAIRS = [(user, (user * 7 + n * n) % 30, n) for user in range(60) for n in range(9)]
@@ -107,6 +109,16 @@ MESSY = {
         lines("{user},{n},{item},15068{n}", "user_id,session_size,click_article_id,click_timestamp\n"),
         {"user": "user_id", "item": "click_article_id", "time": "click_timestamp"},
     ),
+    "Gowalla": (
+        "totalCheckins.txt",
+        lines("{user}\t2010-10-1{day}T23:55:27Z\t30.23{item}\t-97.79{item}\t22{item}"),
+        {"user": "user", "item": "item", "time": "timestamp"},
+    ),
+    "a day, and milliseconds": (
+        "log_random.csv",
+        lines("{user},{item},2022042{day},165055{n}000", "user_id,video_id,date,time_ms\n"),
+        {"user": "user_id", "item": "video_id", "time": "time_ms"},
+    ),
     "a table of psql": (
         "checkins.dat",
         lines(
@@ -155,12 +167,59 @@ def test_its_columns_are_told_by_what_stands_in_it(shape: str, tmp_path: Path) -
             "".join(f"{n}\tU{n % 30}\t11/1{n % 9}/2019 9:05:58 AM\tN1 N2 N{n}\n" for n in range(1, 40)),
             r"several items in a field.*r\[1\],i,r\[2\].*r\[3\].split",
         ),
+        (
+            "impressions.tsv",
+            "".join(f"{n}\tU{n % 30}\t11/1{n % 9}/2019 9:05:58 AM\tN{n}-1 N2-0\n" for n in range(1, 40)),
+            r"each that was clicked.*r\[1\],i\[:-2\],r\[2\].*r\[3\].split\(\) if i\[-1\]=='1'",
+        ),
+        (
+            "reviews.jsonl",
+            "".join(json.dumps({"user_id": f"u{n}", "url": "x", "reviews": [{"item_id": n}]}) + "\n" for n in range(9)),
+            "reviews holds objects.* jq -c",
+        ),
+        (
+            "wikipedia.csv",
+            "user_id,item_id,timestamp,list_of_features\n" + "1,2,3,.5,.25\n" * 9,
+            "5 fields in a row, and the first line names 4 .*cut -d, -f1-4 .* > rows.csv",
+        ),
+        ("r.csv", "user,item,rating\n" + "7,8,3,5\n" * 9, "is a comma the decimal sign, too.* another separator"),
+        ("r.json", json.dumps({"user": {"0": 1, "1": 2}, "item": {"0": 3, "1": 4}}), "columns, each .* jq -c"),
+        ("train.txt", "".join(f"{n % 2}\t{n}\t{n % 7}\n" for n in range(99)), "2 values; name them.*'user=column 2"),
+        ("log.csv", "name,pid,track\n" + "x,1,2\n" * 9, "user=pid,item=track$"),
+        ("log.csv", "booker_country,uid,city_id\n" + "x,1,2\n" * 9, "user=uid,item=city_id"),
     ],
 )
 def test_what_is_no_table_of_rows_says_how_to_make_one(name: str, text: str, line: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(RecveilError, match=line):
         proposal(tmp_path / name)
+
+
+def test_letters_of_elsewhere_are_asked_about(recveil: Run, tmp_path: Path) -> None:
+    """And the command that says which they are stays in those that follow."""
+    rows = lines("{user};商品{item};{n}", "會員;商品;數量\n")
+    (tmp_path / "l.txt").write_text(rows, encoding="big5")
+    asked = recveil("inspect", "l.txt", code=1).stderr
+    assert "say which it is" in asked and "recveil inspect l.txt --encoding big5" in asked
+    named = recveil("inspect", "l.txt", "--encoding", "big5", code=1).stderr
+    assert "recveil inspect l.txt --encoding big5 --columns 'user=會員,item=商品'" in named
+    found = recveil("inspect", "l.txt", "--encoding", "big5", "--columns", "user=會員,item=商品", json_answer=True)
+    assert (found["users"], found["items"]) == (60, 30)
+
+
+def test_columns_without_names_are_told_by_their_number(recveil: Run, tmp_path: Path) -> None:
+    """Where items stand first, and where another column tells more, inspect asks; what it says then is enough."""
+    (tmp_path / "l.csv").write_text("".join(f"B{n % 20},A{n % 90},{1 + n % 5},15000{n:05}\n" for n in range(900)))
+    asked = recveil("inspect", "l.csv").stdout
+    assert "20 people with 90 items, or the other way round? --columns 'user=column 2,item=column 1'" in asked
+    found = recveil("inspect", "l.csv", "--columns", "user=column 2,item=column 1", json_answer=True)
+    assert (found["users"], found["items"], found["kind"]) == (90, 20, "ratings") and not found["questions"]
+    recveil(*split(found["next"][0])[1:])
+    assert read_schema(str(tmp_path / "log.toml")).names == ("item", "user", "rating", "timestamp")
+    (tmp_path / "m.tsv").write_text("".join(f"u{n % 60}\tartist {n % 40 // 5}\tsong {n % 40}\n" for n in range(900)))
+    (question,) = recveil("inspect", "m.tsv", json_answer=True)["questions"]
+    said = split(question.partition("? ")[2])
+    assert recveil("inspect", "m.tsv", *said, json_answer=True)["items"] == 40
 
 
 def test_rows_of_nobody_are_left_out_where_the_owner_says_so(recveil: Run, tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def demo(
     folder = Path(out)
     data, items = sample(SAMPLE), read_catalogue(f"sample:{SAMPLE}")
     say(f"sample:{SAMPLE}: {len(data):,} ratings of {data.n_items:,} films by {data.n_users:,} viewers")
-    specs = tuple(starters(data))
-    with compiled_beside(SAMPLE, specs[2:]):  # what is needed when about half of all compiling is done
+    specs = tuple(_one_proof(starters(data)))
+    with compiled_beside(SAMPLE, specs[1:]):  # what is needed when about half of all compiling is done
         say("\n1. assess: what if only the ids were replaced?")
         exposed = assess(data, seed=seed or 0, known=(2, 4))
         for line in exposed["words"][:MOST_EXPOSED]:
@@ -70,6 +70,14 @@ def demo(
     lines.append("Your own data: recveil inspect FILE")
     found = {"report": page, "bundle": made["bundle"], "assess": exposed, "decision": made["sheet"]}
     answer({**report.record(), **found}, lines, as_json)
+
+
+def _one_proof(specs: list[str]) -> list[str]:
+    """Without further mechanisms with a proof: each takes as long to compile as all attackers."""
+    from recveil.mechanisms.spec import parse
+
+    proved = [spec for spec in specs if parse(spec).is_proved]
+    return [spec for spec in specs if spec not in proved[1:]]
 
 
 def _page(report: Report, path: Path) -> str | None:

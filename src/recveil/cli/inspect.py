@@ -1,5 +1,7 @@
 """recveil inspect DATA: what is this file, what is taken for what, and what to type next."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -91,8 +93,8 @@ def inspect(
         answer(about, overview_lines(about), as_json)
         return
     said = _said(columns, types, declared)
-    how = schema_of(data, columns, types, schema, force, declared)
-    with terminal() as progress:
+    with _kept(data, said), terminal() as progress:
+        how = schema_of(data, columns, types, schema, force, declared)
         rows, repeats = _facts(
             Input(data, schema=how), Engine(memory=memory, scratch=scratch), one_file(items), progress
         )
@@ -121,6 +123,18 @@ def inspect(
     if file:
         found["items_file"] = item_overview(file, rows.specimen)
     answer(found, [*_lines(found), *(overview_lines(found["items_file"]) if file else [])], as_json)
+
+
+@contextmanager
+def _kept(data: Any, said: str) -> Iterator[None]:
+    """A command that a refusal names has the options that were given; those it names itself stand last, and count."""
+    from recveil.formats.parts import quoted
+
+    try:
+        yield
+    except RecveilError as refusal:
+        command = f"recveil inspect {quoted(data)} "
+        raise RecveilError(str(refusal).replace(command, command.rstrip() + said + " ")) from None
 
 
 def _facts(data: Any, engine: Any, items: str | None, progress: Any) -> Any:

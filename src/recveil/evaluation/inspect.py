@@ -23,6 +23,8 @@ from recveil.formats.values import NOBODY, date_forms
 from recveil.scales import fitting_scale, parse_scale
 
 Log = Interactions | LogFacts
+SWAPPED = 3  # times as many items as people, from which on columns without names may stand the other way round
+LOOKED, MORE = 500, 1.2  # rows in which columns are compared, and how much more another one must tell
 PROTECTS = {
     "sessions": (
         "a person with all her sessions; dp-streams releases sessions, and for other mechanisms the sessions of a "
@@ -141,10 +143,32 @@ def questions_of(source: Location, log: Log, schema: Schema | None) -> list[str]
         )
     if facts.n_items == facts.rows > 50:
         found.append("every row has an item of its own: is it the right column? Name another: --columns item=COLUMN")
+    found += _about_columns(source, facts, schema) if schema is not None and schema.names and not schema.lists else []
     if schema is not None and schema.values.time_format and not is_sample(source):
         several = date_forms(_texts_of_time(source, schema))
         if len(several) > 1:
             found.append(f"dates are read as {several[0]}; or are they {several[1]}? --time-format '{several[1]}'")
+    return found
+
+
+def _about_columns(source: Location, facts: LogFacts, schema: Schema) -> list[str]:
+    """Of a file without a header: whether people stand where items do, and whether another column tells more items."""
+    user, item = (schema.names.index(str(schema.columns.get(role, ""))) + 1 for role in (facts.specimen.unit, "item"))
+    found = []
+    if SWAPPED * facts.n_users <= facts.n_items < facts.rows:
+        found.append(
+            f"no header says which column is which: {facts.n_users:,} people with {facts.n_items:,} items, or the "
+            f"other way round? --columns 'user=column {item},item=column {user}'"
+        )
+    rows = shown_rows(source, schema, LOOKED, hide=False)
+    distinct = {name: len({row[n] for row in rows if n < len(row)}) for n, name in enumerate(schema.names)}
+    others = [name for name in schema.ignored if distinct[name] > MORE * distinct[schema.names[item - 1]]]
+    if others:
+        most = max(others, key=lambda name: distinct[name])
+        found.append(
+            f"{most} holds more different values than column {item}, which is taken for items: is it that of items? "
+            f"--columns 'user=column {user},item={most}'"
+        )
     return found
 
 

@@ -162,7 +162,9 @@ def ids(column: pl.Series, source: str, declared: str | None = None, untyped: bo
     elif column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         made = column.cast(pl.String)
     else:
-        raise RecveilError(f"{source}: {column.name} holds {type(column.dtype).__name__}; ids are integers or text")
+        remedy = f"; polars makes columns of it: frame.unnest({column.name!r})" * isinstance(column.dtype, pl.Struct)
+        kind = type(column.dtype).__name__
+        raise RecveilError(f"{source}: {column.name} holds {kind}; ids are integers or text{remedy}")
     if declared:
         made = whole(made).alias(column.name) if declared == "int" else made.cast(pl.String)
     missing = made.is_null() if made.null_count() else None

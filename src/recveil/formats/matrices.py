@@ -21,8 +21,8 @@ def read_npz(part: DataFile, columns: Sequence[str] | None, rows: int | None) ->
     try:
         with part.open() as file:
             return _entries(sparse.load_npz(file), columns, rows)
-    except (ValueError, KeyError, OSError, EOFError) as fault:
-        raise RecveilError(f"{part.name}: no sparse matrix as scipy writes it: {first_line(fault)}") from None
+    except (ValueError, KeyError, OSError, EOFError):  # whose words say how to run its code
+        raise RecveilError(f"{part.name}: no sparse matrix as scipy.sparse.save_npz writes it") from None
 
 
 def read_mtx(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:

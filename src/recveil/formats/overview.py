@@ -79,7 +79,7 @@ def overview(path: Location, columns: Mapping[str, Names] | None = None, schema:
     role_of = {n: role for role, where in roles.columns.items() for n in where}
     values = [[row[n] for row in rows if n < len(row)] for n in range(len(names))]
     return [
-        Column(name, role_of.get(n), looks_like(name, values[n]), _mostly(DATE, values[n]))
+        Column(name, role_of.get(n), looks_like(name, values[n], role_of.get(n)), _mostly(DATE, values[n]))
         for n, name in enumerate(names)
     ]
 
@@ -96,11 +96,15 @@ def proposal(
     """
     declared = dict(declared or {})
     form = sniff(path, {key: declared.pop(key) for key in Form._fields if key in declared})
+    if columns and form.names and not form.lists:
+        form, columns = _by_number(form, columns)
     source = find(path, form=form)
     with one_line(source.name):
         names, rows = _look(source, form)
         columns = columns or _by_position(names)
         roles = _roles(names, rows, columns, source.name)
+        if not (form.header or form.lists or columns):
+            foreign.check_people(source.name, [row[roles.columns["user"][0]] for row in rows if row])
         if source.kind in ("jsonl", "json"):
             user = roles.columns["user"][0]
             names = [name for n, name in enumerate(names) if _several_people(rows, user, n)]
@@ -131,9 +135,22 @@ def _roles(names: list[str], rows: list[list[Any]], columns: Mapping[str, Names]
     except RecveilError:
         foreign.check_nested(source, names, rows)
         raise
-    item = roles.columns["item"][0]
-    foreign.check_nested(source, names[item : item + 1], [row[item : item + 1] for row in rows])
+    user, item = (roles.columns[role][0] for role in ("user", "item"))
+    for n in (item, *foreign.holding_items(names, rows, user)) if not columns else (item,):
+        foreign.check_nested(source, names[n : n + 1], [row[n : n + 1] for row in rows])
     return roles
+
+
+def _by_number(form: Form, columns: Mapping[str, Names]) -> tuple[Form, Mapping[str, Names]]:
+    """Columns that have no names get those of the roles that their owner gives them; "column 3" is the third."""
+    numbers = [f"column {n + 1}" for n in range(len(form.names))]
+    known = {name: n for names in (numbers, form.names) for n, name in enumerate(names)}
+    where = {known.get(name, -1) if isinstance(name, str) else -1: role for role, name in columns.items()}
+    if -1 in where or len(where) < len(columns):
+        return form, columns  # which the roles will say
+    kept = [name if name not in columns else number for name, number in zip(form.names, numbers, strict=True)]
+    names = tuple(where.get(n, name) for n, name in enumerate(kept))
+    return form._replace(names=names), {role: role for role in columns}
 
 
 def _mostly_missing(values: list[Any]) -> bool:
@@ -216,8 +233,10 @@ def names_in(path: Location, schema: Schema | None = None) -> list[str]:
         return _look(source, form)[0]
 
 
-def looks_like(name: str, values: Sequence[Any]) -> str | None:
-    """What kind of personal data a column seems to hold, by most of its values or else by its name."""
+def looks_like(name: str, values: Sequence[Any], role: Role | None = None) -> str | None:
+    """What kind of personal data a column seems to hold, by most of its values or else by its name; times are none."""
+    if role == "time":
+        return None
     for kind, shape in SHAPES.items():
         if _mostly(shape, values):
             return kind

@@ -37,7 +37,8 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "anime animeid business businessid gametitle game gameid parentasin itemdescription venueid locationid "
         "stockcode newsid videoid courseid recipeid jokeid hotelid placeid poiid gmapid beerid beerbeerid "
         "contentid appid appname workid listingid restaurantid gamename productname itemname movietitle booktitle "
-        "lineitemsku lineitemname materialnr campaign campaignid aid url pageurl reference "
+        "lineitemsku lineitemname materialnr campaign campaignid aid targetid objectid adgroupid adid offerid "
+        "trackuri url pageurl reference "
         "artikel artikelnr artikelid artikelnummer produkt produktid producto idproducto productoid articulo "
         "produit idproduit produitid"
     ),
@@ -46,11 +47,11 @@ NAMES: dict[Role, tuple[str, ...]] = {
         "sterne calificacion puntuacion valoracion notation"
     ),
     "time": _words(
-        "time timestamp ts datetime date unixreviewtime reviewtime eventtime createdat eventtimestamp timestampms "
-        "playedat listenedat watchedat orderdate invoicedate transactiondate purchasedate reviewdate ratingdate "
-        "submittedat unixtime utctime localtime datum zeit zeitstempel fecha fechahora heure horodatage dateheure "
-        "tdat transactiondt dateadded paidat auftragsdatum bestelldatum rechnungsdatum buchungsdatum kaufdatum "
-        "zeitpunkt fechapedido datecommande eventdate order"
+        "time timestamp ts datetime timems date unixreviewtime reviewtime eventtime createdat eventtimestamp "
+        "timestampms playedat listenedat watchedat orderdate invoicedate transactiondate purchasedate reviewdate "
+        "ratingdate submittedat unixtime utctime localtime datum zeit zeitstempel fecha fechahora heure horodatage "
+        "dateheure tdat transactiondt dateadded paidat auftragsdatum bestelldatum rechnungsdatum buchungsdatum "
+        "kaufdatum zeitpunkt fechapedido datecommande eventdate order"
     ),
     "tag": ("tag", "label", "tagid"),
     # of a user; where there is no column of users, sessions stand for them
@@ -69,7 +70,8 @@ NAMES: dict[Role, tuple[str, ...]] = {
     ),
 }
 TOLD: tuple[Role, ...] = ("count", "event")  # that no reader looks for, but inspect; a schema may name them
-THINGS = _words("item product article movie film book song track artist title video url page name code")  # in a guess
+THINGS = frozenset(_words("item product article movie film book song track artist title video url page name code"))
+KEYS = frozenset(_words("id uri url code key sku nr no"))  # that the last word of a column of ids is
 DATE_PARTS = ("year", "month", "day", "hour", "minute", "second")  # HetRec: day month year, or date_day date_month ...
 
 
@@ -187,7 +189,8 @@ def _recognised(names: Sequence[str], free: Mapping[int, str], role: Role, sourc
         found = [n for n, name in free.items() if name == known]
         if len(found) > 1:
             both = " and ".join(repr(names[n]) for n in found)
-            raise RecveilError(f"{source}: columns {both} both look like {role}; name one as in {role}=COLUMN")
+            remedy = f"name one as in {role}=COLUMN" if len({names[n] for n in found}) > 1 else "rename one of them"
+            raise RecveilError(f"{source}: columns {both} both look like {role}; {remedy}")
         if found:
             return found[0]
     return None
@@ -204,19 +207,36 @@ def _ending(names: Sequence[str], free: dict[int, str], role: Role) -> dict[Role
 
 
 def _ends(name: str) -> list[str]:
-    words = re.findall(r"[A-Za-zÀ-ÿ]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
-    return ["".join(words[n:]).casefold() for n in range(1, len(words))]
+    words = _parted(name)
+    return ["".join(words[n:]) for n in range(1, len(words))]
+
+
+def _parted(name: str) -> list[str]:
+    """The words of a name, in click_article_id and clickArticleId alike."""
+    return re.findall(r"[a-zà-ÿ]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+
+
+def _is_thing(name: str) -> bool:
+    return not THINGS.isdisjoint(_parted(name)) and _parted(name)[0] not in ("num", "n", "count", "number")
+
+
+def _is_key(name: str) -> bool:
+    words = _parted(name)
+    return bool(words) and (words[-1] in KEYS or words[-1].endswith("id"))
 
 
 def _suggested(names: Sequence[str], columns: Mapping[Role, list[int]], source: str) -> str:
-    """A whole command line that names the columns of user and item: those known, and the first others as a guess."""
+    """A whole command line that names the columns of user and item: those known, and of the others the likeliest."""
     taken = {n for where in columns.values() for n in where}
-    plain = [name for n, name in enumerate(names) if n not in taken and name and name.isprintable() and len(name) <= 80]
-    plain.sort(key=lambda name: not any(thing in name.casefold() for thing in THINGS))
-    free = iter(plain + ["COLUMN"] * 2)
+    free = [name for n, name in enumerate(names) if n not in taken and name and name.isprintable() and len(name) <= 80]
     known = {role: names[where[0]] for role, where in columns.items() if names[where[0]].isprintable()}
-    guess = {role: known.get(role) or next(free) for role in ("user", "item")}
-    wanted = ",".join(f"{role}={name}" for role, name in guess.items())
+    free = free if "user" in known else free[1:] + free[:1]  # people mostly come first
+    if "item" not in known:
+        known["item"] = min(free, key=lambda name: (not _is_thing(name), not _is_key(name)), default="COLUMN")
+    if "user" not in known:
+        others = [name for name in free[-1:] + free[:-1] if name != known["item"]]
+        known["user"] = min(others, key=lambda name: (_is_thing(name), not _is_key(name)), default="COLUMN")
+    wanted = f"user={known['user']},item={known['item']}"
     return f"recveil inspect {quote(source)} --columns {quote(wanted)}"
 
 

@@ -81,13 +81,15 @@ def _sniffed(source: Location, declared: Mapping[str, Any]) -> Form:
     except LookupError:
         raise RecveilError(f"{shown(path)}: unknown encoding {encoding!r}, such as cp1252 or utf-16") from None
     foreign.check_text(shown(path), text)
+    if encoding == "cp1252" and not declared.get("encoding"):
+        foreign.check_letters(shown(path), parts)
     line_ends = "cr" if "\r" in text and "\n" not in text else ""
     lines = [line for line in text.splitlines() if line.strip()]
     lines = lines[: max(1, len(lines) - (len(parts[0]) == HEAD))][:LINES]  # the last one may be cut
     if not lines:
         raise RecveilError(f"{path}: the file is empty")
     if lines[0].lstrip().startswith(("{", "[")):
-        if shape := _json_shape(lines):
+        if shape := _json_shape(shown(path), lines):
             return Form(shape, encoding)
         foreign.check_objects(shown(path), lines)
     return _delimited(shown(path), lines, ending, Form("", encoding, line_ends), declared)
@@ -127,13 +129,16 @@ def _odd_header(line: bytes) -> bool:
     return not any(48 <= byte <= 57 for byte in line) and "\ufffd" in line.decode("utf-8", "replace")
 
 
-def _json_shape(lines: list[str]) -> str:
+def _json_shape(path: str, lines: list[str]) -> str:
     try:
-        return "jsonl" if isinstance(json.loads(lines[0]), dict) else ""
+        found = json.loads(lines[0])
     except RecursionError:
         return ""
     except ValueError:
         return "json" if lines[0].lstrip().startswith("[") else ""
+    if isinstance(found, dict) and len(lines) == 1:
+        foreign.check_columns(path, found)
+    return "jsonl" if isinstance(found, dict) else ""
 
 
 def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: Mapping[str, Any]) -> Form:
@@ -154,6 +159,7 @@ def _delimited(path: str, lines: list[str], ending: str, form: Form, declared: M
     kind = kind or ("csv" if separator != "\t" else "tsv")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
     if declared.get("header", _is_header(rows)):
+        foreign.check_nameless(path, rows, separator)
         return form._replace(format=kind, separator=separator)
     foreign.check_width(path, width)
     columns = _names([r for r in rows if len(r) == width], width)
@@ -236,8 +242,10 @@ def _says_something(values: list[str], users: list[str], items: list[str]) -> bo
 
 
 def _could_be_items(values: list[str]) -> bool:
-    """Nearly all are there, and they are no dates in words."""
+    """Nearly all are there, and they are neither dates in words nor numbers with fractions, such as places on a map."""
     empty = sum(not value.strip() for value in values)
+    if sum(is_number(value) and not float(value).is_integer() for value in values) > len(values) / 2:
+        return False
     dates = not all(is_number(value) for value in values if value.strip()) and looks_of(values) == "timestamp"
     return empty <= EMPTY * len(values) and not dates
 
@@ -264,7 +272,8 @@ def looks_of(values: list[str]) -> str:
     if all(YEAR_2000 / 2 <= number <= YEAR_2100 * 1000 and number.is_integer() for number in numbers):
         return "timestamp"
     whole = all(number.is_integer() and number >= 1 for number in numbers)
-    if whole and max(numbers) > 10 and Counter(numbers).most_common(1)[0][0] == 1:
+    often, many = Counter(numbers).most_common(1)[0]
+    if whole and often == 1 and (max(numbers) > 10 or many > len(numbers) / 2):
         return "count"  # few have much of something; ratings are not mostly the lowest
     if len(set(numbers)) <= 21 and min(numbers) >= -10 and max(numbers) <= 100:
         return "rating"

@@ -115,17 +115,19 @@ def place(
     places = np.full(rows, np.inf)
     for r in prange(rows):
         row, own = scores[r], scores[r, wanted[r]]
-        hers = np.unique(seen[starts[r] : starts[r + 1]])
-        if own == -np.inf or np.any(hers == wanted[r]):
-            continue
         before = 0
         for i in range(wanted[r]):
             before += row[i] >= own
         for i in range(wanted[r] + 1, width):
             before += row[i] > own
-        for i in hers:
-            before -= row[i] > own or (row[i] == own and i < wanted[r])
-        places[r] = 1.0 + before
+        hidden = np.zeros(width, dtype=np.bool_)
+        for k in range(starts[r], starts[r + 1]):
+            i = seen[k]
+            if not hidden[i]:
+                hidden[i] = True
+                before -= row[i] > own or (row[i] == own and i < wanted[r])
+        if own != -np.inf and not hidden[wanted[r]]:
+            places[r] = 1.0 + before
     return places
 
 
@@ -167,22 +169,29 @@ def auc(
     rows, width = scores.shape
     area = np.full(rows, np.nan)
     for r in prange(rows):
-        hers = np.unique(seen[starts[r] : starts[r + 1]])
-        at = np.searchsorted(hers, relevant[bounds[r] : bounds[r + 1]])
-        fresh = np.empty(len(at), dtype=np.int64)
-        n = 0
-        for k in range(len(at)):
-            item = relevant[bounds[r] + k]
-            if at[k] == len(hers) or hers[at[k]] != item:
-                fresh[n] = item
-                n += 1
-        fresh = fresh[:n]
-        wanted = np.sort(scores[r][fresh])
-        left_out = np.concatenate((fresh, hers.astype(np.int64)))
-        others = width - len(left_out)
+        out = np.zeros(width, dtype=np.bool_)
+        left_out = np.empty(width, dtype=np.int64)
+        left = 0
+        for k in range(starts[r], starts[r + 1]):
+            if not out[seen[k]]:
+                out[seen[k]] = True
+                left_out[left] = seen[k]
+                left += 1
+        known = left
+        for k in range(bounds[r], bounds[r + 1]):
+            if not out[relevant[k]]:
+                out[relevant[k]] = True
+                left_out[left] = relevant[k]
+                left += 1
+        left_out = left_out[:left]
+        n = left - known
+        wanted = np.empty(n)
+        for k in range(n):
+            wanted[k] = scores[r, left_out[known + k]]
+        others = width - left
         if n and others:
             if n <= FEW:
                 area[r] = _won_by_counting(scores[r], wanted, left_out) / (n * others)
             else:
-                area[r] = _won_by_search(scores[r], wanted, left_out) / (n * others)
+                area[r] = _won_by_search(scores[r], np.sort(wanted), left_out) / (n * others)
     return area
