@@ -328,6 +328,20 @@ def test_tables_by_readers_of_extras(module: str, name: str, tmp_path: Path) -> 
     assert (found.kind, len(found), found.n_users) == ("ratings", 540, 60)
 
 
+def test_a_table_of_iceberg(recveil: Run, tmp_path: Path) -> None:
+    """Its newest state, by its folder alone."""
+    catalog = pytest.importorskip("pyiceberg.catalog.sql").SqlCatalog(
+        "shop", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri()
+    )
+    rows = pl.DataFrame(ROWS, schema=["user", "item", "rating", "timestamp"], orient="row").to_arrow()
+    catalog.create_namespace("shop")
+    events = catalog.create_table("shop.events", schema=rows.schema)
+    for part in (rows.slice(0, 100), rows.slice(100)):
+        events.append(part)
+    found = recveil("inspect", "shop/events", json_answer=True)
+    assert (found["kind"], found["rows"], found["users"]) == ("ratings", 540, 60)
+
+
 @pytest.mark.skipif(not RAW.exists(), reason="the heads of real files are not at hand (RECVEIL_DATA)")
 @pytest.mark.data
 def test_heads_of_real_files_are_understood_unaided() -> None:
