@@ -13,6 +13,7 @@ from contextlib import closing
 from importlib import import_module
 from io import BytesIO
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import polars as pl
 import pyarrow as pa
@@ -97,9 +98,11 @@ def read_iceberg(part: DataFile, columns: Sequence[str] | None, rows: int | None
 
 def _lazily(part: DataFile, scan: Any, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
     try:
-        lazy = scan(str(part.path))
-        wanted = lazy if columns is None else lazy.select(list(columns))
-        return (wanted if rows is None else wanted.head(rows)).collect().to_arrow()
+        with catch_warnings():
+            simplefilter("ignore")  # of how these libraries divide their work
+            lazy = scan(str(part.path))
+            wanted = lazy if columns is None else lazy.select(list(columns))
+            return (wanted if rows is None else wanted.head(rows)).collect().to_arrow()
     except Exception as fault:  # these readers have classes of errors of their own
         raise RecveilError(f"{part.name}: cannot be read: {first_line(fault)}") from None
 

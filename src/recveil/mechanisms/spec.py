@@ -41,7 +41,9 @@ def parse(spec: str, otherwise: Mechanism | None = None) -> Mechanism:
     missing = [k for k, f in known.items() if f.default is MISSING and k not in given]
     if missing:
         wanted = " and ".join(f"{k} ({known[k].metadata['about']})" for k in missing)
-        raise RecveilError(f"{name} needs the parameter{'s' * (len(missing) > 1)} {wanted}")
+        hint = "; it has a default where people are declared: --size people=N,..., in Python people=N"
+        hint *= missing == ["delta"]
+        raise RecveilError(f"{name} needs the parameter{'s' * (len(missing) > 1)} {wanted}{hint}")
     return mechanism(**given)
 
 
