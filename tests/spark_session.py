@@ -84,7 +84,9 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect
         while not _listens(port):
             assert server.poll() is None and time.monotonic() < end, (folder / "log").read_text()[-2000:]
             time.sleep(0.1)
-        yield ConnectServer(f"sc://127.0.0.1:{port}", folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("recveil.spark.connect.ANSWER", PATIENCE)
+            yield ConnectServer(f"sc://127.0.0.1:{port}", folder)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
