@@ -275,6 +275,11 @@ def test_her_door_has_one_page_and_changes_nothing_but_the_claims(door: RunningD
         "/api/decide", json={**JANE, "reason": "", "decision": "approved", "sheet": case["digest"]}
     )
     assert refused.json()["field"] == "officer.reason"
+    tabs = {**JANE, "sheet": case["digest"], "signed": 0}  # of two, both opened before anything was signed
+    assert door.client.post("/api/decide", json={**tabs, "decision": "refused"}).status_code == 200
+    late = door.client.post("/api/decide", json={**tabs, "decision": "approved"})
+    assert "somebody decided or withdrew since" in late.json()["detail"]
+    assert door.get("/api/case")["standing"]["outcome"] == "refused"
 
 
 STEPS_AT_MOST = 10

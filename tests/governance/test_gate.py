@@ -350,6 +350,23 @@ def test_what_is_signed_is_signed_although_the_disk_is_full_then(bundle: Path, m
     assert not [line for line in verify_bundle(bundle).problems if "opened" in line]
 
 
+def test_whoever_read_before_somebody_else_decided_reads_again(bundle: Path) -> None:
+    """Two tabs, or two officers: an approval does not undo a withdrawal that nobody saw."""
+    read = decide(bundle, PUBLIC)
+    decide(bundle, PUBLIC, Decider("Jane Roe", "DPO", "refused", by(bundle)))
+    withdraw(bundle, "Second", "DPO", "For good", by(bundle, "second"))
+    before = (bundle / "claims.jsonl").read_bytes()
+    for decider in (
+        Decider("Jane Roe", "DPO", "approved", by(bundle), WHY),
+        Decider("Jane Roe", "DPO", "approved", by(bundle), WHY, seen=read["digest"], after=1),
+    ):
+        with pytest.raises(RecveilError, match="somebody decided or withdrew since that sheet was read"):
+            decide(bundle, PUBLIC, decider)
+    assert (bundle / "claims.jsonl").read_bytes() == before
+    assert [path.name for path in (bundle.parent / "out.owner" / "decisions").iterdir()] == ["0001"]
+    signed(bundle)
+
+
 # --- A6: withdrawn, superseded, expired -----------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from recveil.governance.decision_card import put_decision
 from recveil.governance.sheet import chosen_on_data, digest, sheet
 from recveil.releases import claims
 from recveil.releases.bundle import MANIFEST, placed, verified_digests
-from recveil.releases.claims import APPROVED, CLAIMS, OFFICER, REFUSED, SUPERSEDED, WITHDRAWN, Checked, Known
+from recveil.releases.claims import APPROVED, CLAIMS, DECISIONS, OFFICER, REFUSED, SUPERSEDED, WITHDRAWN, Checked, Known
 from recveil.releases.keys import unlocked_beside
 from recveil.releases.places import Folder, Place, os_errors
 from recveil.releases.signing import Signer
@@ -43,7 +43,8 @@ class Decider:
     """Who decides, how, and why: a reason is published, and needed where the evidence does not speak for it.
 
     `seen`: the digest of the sheet that was read, or how it begins; else the one that stands in the owner's folder.
-    `opinion`: her own words, for the sheet alone. `trust`: the keys that count; hers must be an officer's among them.
+    `after`: how many decisions she had seen by then. `opinion`: her own words, for the sheet alone. `trust`: the keys
+    that count; hers must be an officer's among them.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Decider:
     seen: str = ""
     opinion: str = ""
     trust: Mapping[str, Known] | None = None
+    after: int | None = None
 
 
 def decide(
@@ -77,11 +79,13 @@ def decide(
         raise NoReasonError(
             f"{made['verdict']['sentences'][-1]} It is approved only with a reason, which is published: --reason TEXT"
         )
-    _check_read(place, context, aside, made["digest"], decider.seen)
+    after = _check_read(place, context, aside, made["digest"], decider)
     _check_words(facts := _facts(decider, context))
     said = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
-    spoken = {language: one | {"decision": said} for language, one in spoken.items()}
+    spoken = {language: one | {"decision": said, "signed": one["signed"] + 1} for language, one in spoken.items()}
     with owner.new_decision(aside) as kept:
+        if after not in (None, _signed(place, digests)):
+            raise RecveilError("somebody decided or withdrew since that sheet was read: read it again, then sign")
         _write(kept, spoken)
         if (aside / owner.MEASUREMENTS).exists():
             owner.put(kept, owner.MEASUREMENTS, (aside / owner.MEASUREMENTS).read())
@@ -99,9 +103,15 @@ def draft(bundle: str | Path | Place, context: Context, folder: Folder | None = 
     manifest, digests = verified_digests(place)
     measured = owner.measurements(folder or owner.owner_folder(place), digests)
     spoken = {language: sheet(manifest, measured, context, teller("sheet", language)) for language in LANGUAGES}
-    plain = {"bundle": digests[MANIFEST], "decision": None}
+    plain: dict[str, Any] = {"bundle": digests[MANIFEST], "decision": None}
     name = digest(spoken[LANGUAGES[0]] | plain)
-    return {language: one | plain | {"digest": name} for language, one in spoken.items()}
+    plain |= {"digest": name, "signed": _signed(place, digests)}
+    return {language: one | plain for language, one in spoken.items()}
+
+
+def _signed(place: Place, digests: dict[str, str]) -> int:
+    """How many decisions there are by now."""
+    return sum(c.kind in DECISIONS for c in claims.check(claims.text_of(place / CLAIMS), digests).claims)
 
 
 def withdraw(
@@ -137,8 +147,12 @@ def _sign(
         put_decision(place, manifest, claims.check(claims.text_of(place / CLAIMS), digests))
 
 
-def _check_read(place: Place, context: Context, aside: Folder, now: str, seen: str) -> None:
-    """Raise where the sheet as it stands now is not the one that was read, or that could be read in the folder."""
+def _check_read(place: Place, context: Context, aside: Folder, now: str, decider: Decider) -> int | None:
+    """Raise where the sheet as it stands now is not the one that was read, or that could be read in the folder.
+
+    The number of decisions by then, where it is known.
+    """
+    seen = decider.seen
     try:
         there = {} if seen else json.loads((aside / SHEET[0]).read())
         read = seen or str(there["digest"])
@@ -158,6 +172,7 @@ def _check_read(place: Place, context: Context, aside: Folder, now: str, seen: s
                 raise RecveilError(
                     f"{shown} is not the sheet that the evidence gives: write the sheet anew and read it again"
                 )
+    return there.get("signed") if there else decider.after
 
 
 def _check_whole(place: Place, checked: Checked) -> None:

@@ -33,6 +33,7 @@ class OfficersWord(BaseModel):
     until: str = ""
     passphrase: str | None = None
     sheet: str = ""
+    signed: int | None = None
 
 
 class OfficerState:

@@ -102,7 +102,7 @@ class OfficersCase:
         until = day_of("officer.until", said.get("until", ""))
         asked = replace(context, until=until, conditions=tuple(said.get("conditions", ())))
         decider = Decider(said["name"], said["role"], said["decision"], self.signer(ask), said.get("reason", ""),
-                          said["sheet"], said.get("opinion", ""), self.trust())  # fmt: skip
+                          said["sheet"], said.get("opinion", ""), self.trust(), said.get("signed"))  # fmt: skip
         try:
             decide(bundle, asked, decider)
         except NoReasonError as why:

@@ -78,6 +78,7 @@ const said = (decision) => ({
   until: inputs.until.value,
   passphrase: inputs.passphrase.value || null,
   sheet: now.digest,
+  signed: now.history.length,
 });
 
 function form() {
@@ -89,6 +90,7 @@ function form() {
     sure.close();
     const path = decision === "withdrawn" ? "/api/withdraw" : "/api/decide";
     if (await act(() => ask("POST", path, said(decision)))) says(say(`decide.signed.${decision}`));
+    else show(await ask("GET", "/api/case").catch(() => now));
   };
   const confirm = (decision) => (event) => {
     event.preventDefault();
