@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 from neighbours import ITEMS, TAGS
+from odd_forms import ALL, MORE, PARTS, schema_of
 from oddities import FILES, FRAMES, HER, MARK, NEW_ITEMS, ODDITIES, POSITIONS, Row, base_of, covered, neighbour, unit_of
 from test_contracts import mechanism
 
@@ -28,7 +29,6 @@ import recveil
 from recveil.api.owners_screen import DataWarning
 from recveil.court.founding import _sized
 from recveil.errors import RecveilError
-from recveil.formats.schema import Schema
 from recveil.mechanism import Mechanism, PublicInfo, Synthesis
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse, text
@@ -86,7 +86,7 @@ class House:
         publish, draw, kept, drawn = made.publish, made.draw, {}, []
 
         def held(self: Any, counts: Any, published: Any, public: Any, source: Any) -> Any:
-            number = len(published), public.kind, public.features is None
+            number = len(published), public.kind, public.sessions, public.features is None
             if number not in kept:
                 kept[number] = publish(self, counts, published, public, source)
             return kept[number]
@@ -185,46 +185,44 @@ SENT: dict[str, Callable[[pytest.MonkeyPatch, Any], None]] = {"mask": send_mask}
 # --- doors -----------------------------------------------------------------------------------------------------
 
 
-MATRICES = ("matrix", "npz")  # which have no times
+MATRICES = ("matrix", "npz", "mtx")  # which have no times
+LISTS = ("itemsets", "lists.jsonl", "lists.txt", "lists.parquet")
 
 
 def columns_for(made: Mechanism, form: str) -> list[str]:
-    if form == "itemsets":
+    if form in LISTS:
         return ["user", "item"]
     needed = [c for c in ("rating", "tag") if c in made.needs]
+    needed += ["session"] * form.startswith("sessions") + ["event"] * form.startswith("values")
     return ["user", "item", *needed] if form in MATRICES else ["user", "item", "time", *needed]
 
 
 def declared(made: Mechanism, form: str) -> str:
     """The columns of a file that has no header: in a release with a proof nobody's row says them."""
-    if form == "npz" and "rating" in made.needs:
+    if form in ("npz", "mtx") and "rating" in made.needs:
         return "user=user,item=item,rating=value"
-    return ",".join(f"{c}={c}" for c in columns_for(made, form)) if form == "jsonl" else ""
+    return ",".join(f"{c}={c}" for c in columns_for(made, form)) if form in ("jsonl", "sessions.jsonl") else ""
 
 
 def options_of(made: Mechanism, form: str) -> list[object]:
     """The same for a command line; a file whose shape nothing but rows tells has a schema."""
-    if form not in ("json", "headless.csv"):
+    schema = schema_of(form, columns_for(made, form))
+    if schema is None:
         return ["--columns", declared(made, form)] if declared(made, form) else []
-    columns = columns_for(made, form)
-    how: dict[str, Any] = {"format": "json"} if form == "json" else {
-        "format": "csv", "header": False, "names": tuple(columns), "separator": ","
-    }  # fmt: skip
-    Path("log.toml").write_text(Schema({c: c for c in columns}, **how).text())
+    Path("log.toml").write_text(schema.text())
     return ["--schema", "log.toml"]
 
 
 def put(rows: list[Row], made: Mechanism, form: str) -> str:
-    """Its place: a file, or a folder of parts, each with the header."""
-    name, content = f"data.{form}", FILES[form](rows, columns_for(made, form))
-    if form != "parts":
-        Path(name).write_bytes(content)
-        return name
-    Path(name).mkdir()
-    head, *lines = content.splitlines(keepends=True)
-    for n, half in enumerate((lines[: len(lines) // 2], lines[len(lines) // 2 :])):
-        Path(name, f"{n}.csv").write_bytes(b"".join([head, *half]))
-    return name
+    """Its place: a file, or a folder of parts."""
+    columns = columns_for(made, form)
+    if form not in PARTS:
+        Path(f"data.{form}").write_bytes({**FILES, **MORE}[form](rows, columns))
+        return f"data.{form}"
+    Path(f"data.{form}").mkdir()
+    for name, content in PARTS[form](rows, columns).items():
+        Path(f"data.{form}", name).write_bytes(content)
+    return f"data.{form}"
 
 
 def release_by_command(
@@ -238,7 +236,7 @@ def release_by_command(
 
 def release_in_python(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
     house.place()
-    data = put(rows, made, form) if form in FILES else FRAMES[form](rows, columns_for(made, form))
+    data = put(rows, made, form) if form in ALL else FRAMES[form](rows, columns_for(made, form))
     options = {"columns": declared(made, form)} if declared(made, form) else {}
 
     def call() -> Any:
@@ -290,7 +288,7 @@ def audited(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcom
     from recveil.evaluation.audit import request
 
     house.place()
-    data = put(rows, made, form) if form in FILES else FRAMES[form](rows, columns_for(made, form))
+    data = put(rows, made, form) if form in ALL else FRAMES[form](rows, columns_for(made, form))
     begun: list[str] = []
 
     def look(_: Any, data: Any, **more: Any) -> Any:  # noqa: ARG001
@@ -421,10 +419,10 @@ def held_out(house: House, made: Mechanism, rows: list[Row], form: str) -> Outco
 
 
 def out_of_core(house: House, made: Mechanism, rows: list[Row], form: str) -> Outcome:
-    """By way of a disk, in parts: one row more than the base has would take one part more."""
-    known = FILES[form](base_of(made), columns_for(made, form))
+    """By way of a disk, with memory that holds the base and not one row more."""
+    known = FILES["csv"](base_of(made), columns_for(made, "csv"))
     many = len(base_of(made)) if "parquet" in form else len(known) // 12
-    memory = ["--memory", f"{many * ROW_BYTES / 2 / 1000}KB", "--scratch", "scratch"]
+    memory = ["--memory", f"{many * ROW_BYTES / 1000}KB", "--scratch", "scratch"]
     return release_by_command(house, made, rows, form, *memory, items=house.items)
 
 
@@ -465,19 +463,22 @@ def is_of_people(made: Mechanism) -> bool:
     return made.name == "dp-streams"
 
 
+OUT_OF_CORE = ("csv", "jsonl", "parts", "parts.parquet", "parquet", "text.parquet", "lists.parquet")
 DOORS: dict[str, Door] = {
-    "command line": Door(release_by_command, tuple(FILES)),
+    "command line": Door(release_by_command, ALL),
     "people held out": Door(held_out, ("csv",)),
-    "out of core": Door(out_of_core, ("csv", "jsonl", "parts", "parquet", "text.parquet"), fits_disk),
+    "out of core": Door(out_of_core, OUT_OF_CORE, fits_disk),
     "facts of items": Door(with_facts, ("csv",), lambda made: made.reads_features),
-    "Python": Door(release_in_python, ("csv", "jsonl", "parquet", *FRAMES)),
+    "Python": Door(release_in_python, ("csv", "jsonl", "sessions.jsonl", "parquet", "parts.parquet", *FRAMES)),
     "recommend": Door(recommended, ("csv", "jsonl", "parquet"), fits_recommend),
     "tune": Door(tuned, ("csv", "jsonl"), lambda made: bool(made.strength)),
     "audit": Door(audited, ("csv", "parquet", "polars", "pandas", "matrix")),
     "desk": Door(through_the_desk, ("csv", "jsonl", "parquet")),
     "judge": Door(judged, ("csv", "jsonl", "headless.csv", "parquet"), is_of_people),
     "choice": Door(chosen, ("csv", "jsonl"), is_of_people),
-    "series": Door(in_windows, ("csv", "jsonl", "headless.csv", "parquet", "text.parquet"), is_of_people),
+    "series": Door(
+        in_windows, ("csv", "sessions.csv", "jsonl", "headless.csv", "parquet", "text.parquet"), is_of_people
+    ),
     "Spark": Door(release_on_spark, ("csv", "jsonl", "parquet"), fits_spark, as_on_spark, on_spark=True),
     "recommend on Spark": Door(
         recommended_on_spark, ("csv",), lambda made: fits_spark(made) and fits_recommend(made), on_spark=True
@@ -487,7 +488,7 @@ DOORS: dict[str, Door] = {
 
 def holds(made: Mechanism, form: str) -> bool:
     """Whether a form can hold what a mechanism needs."""
-    return not made.needs if form == "itemsets" else "tag" not in made.needs if form in MATRICES else True
+    return not made.needs if form in LISTS else "tag" not in made.needs if form in MATRICES else True
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,25 @@ HER = 70_007_123  # an id that nobody has
 MARK = "zoe-xq"  # a text of hers, which no message may show
 POSITIONS = {"first": 0.0, "middle": 0.5, "last": 1.0}
 TYPES = {"user": int, "item": int, "time": int, "rating": float, "tag": str, "session": str}
+OPTIONAL = ("session", "event")  # columns of some forms alone
 
 # Each a person; for a promise about a record the first row alone.
 ODDITIES: dict[str, list[Row]] = {
-    "text among numbers": [{"item": f"{MARK} item"}, {"item": 4, "time": f"{MARK} noon"}, {"item": 5, "rating": MARK}],
+    "text among numbers": [{"item": f"{MARK} item"}, {"item": 4, "time": f"{MARK} noon"}, {"item": 5, "rating": MARK},
+                          {"item": 6, "session": MARK}, {"item": 7, "event": MARK}],
     "a text for an id": [{"user": MARK, "item": 3}, {"user": MARK, "item": MARK}],
-    "null": [{"item": None}, {"item": 4, "time": None}, {"item": 5, "rating": None}, {"user": None}],
+    "null": [{"item": None}, {"item": 4, "time": None}, {"item": 5, "rating": None}, {"user": None},
+             {"item": 6, "session": None}, {"item": 7, "event": None}],
     "infinite": [{"rating": math.inf}, {"item": 4, "time": math.inf}, {"item": math.inf}, {"rating": math.nan}],
     "missing keys": [{"time": ...}, {"item": ...}, {"rating": ..., "tag": ...}, {"user": ...}],
     "additional keys": [{"more": f"{MARK} more", "zz": [1]}, {"item": 4, "more": None}],
-    "lists": [{"item": [3, 4]}, {"item": 4, "time": [1]}, {"user": [7, 8]}, {"item": 5, "rating": [1]}],
+    "lists": [{"item": [3, 4]}, {"item": 4, "time": [1]}, {"user": [7, 8]}, {"item": 5, "rating": [1]},
+              {"item": 6, "session": [7]}, {"item": 7, "event": ["click"]}],
     "a byte order mark": [{BOM: True}, {"item": 4}],
-    "an empty id": [{"item": ""}, {"user": ""}, {"item": "   "}],
-    "other types": [{"item": True}, {"item": {"a": MARK}}, {"item": 3.5}, {"item": 2**70, "time": 2**62}],
+    "an empty id": [{"item": ""}, {"user": ""}, {"item": "   "}, {"item": 6, "session": ""}],
+    "nothing": [{"item": ""}],
+    "other types": [{"item": True}, {"item": {"a": MARK}}, {"item": 3.5}, {"item": 2**70, "time": 2**62},
+                    {"item": 6, "session": 2**70}],
     "a number beyond 63 bits": [{"item": 2**63 + 5}, {"user": 2**63 + 7}, {"item": 4}],
     "numbers in other clothes": [{"item": "03"}, {"item": "+3"}, {"item": "3.0"}, {"item": "NaN"}],
     "half a letter": [{"item": "\ud800"}, {"user": "\ud800"}, {"item": 4, "time": "\ud800"}],
@@ -92,7 +98,7 @@ def filled(mechanism: Mechanism) -> Row:
 # A mark before a line is a part of the user's id: another person where who is there is public, another post, not a tag.
 BEYOND = {
     "bit": {"a byte order mark"},
-    "tag": {"null", "missing keys", "lists", "infinite", "an empty id", "everything", "a byte order mark"},
+    "tag": {"null", "missing keys", "lists", "infinite", "an empty id", "nothing", "everything", "a byte order mark"},
 }
 
 
@@ -108,7 +114,10 @@ def neighbour(mechanism: Mechanism, odd: str, position: str) -> list[Row] | None
     rows, unit, plain = base_of(mechanism), unit_of(mechanism), filled(mechanism)
     at = round(POSITIONS[position] * len(rows))
     hers = [{**plain, **odd_row} for odd_row in ODDITIES[odd]]
-    hers = [{c: v for c, v in row.items() if v is not ... and (c in plain or c in (BOM, "more", "zz"))} for row in hers]
+    hers = [
+        {c: v for c, v in row.items() if v is not ... and (c in plain or c in (BOM, "more", "zz", *OPTIONAL))}
+        for row in hers
+    ]
     if unit == "record":
         hers = hers[:1]
     if unit == "bit":
@@ -124,7 +133,7 @@ def neighbour(mechanism: Mechanism, odd: str, position: str) -> list[Row] | None
 # --- forms -----------------------------------------------------------------------------------------------------
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     return "" if value is None else json.dumps(value) if isinstance(value, list | dict) else whole(str(value))
 
 
@@ -134,7 +143,9 @@ def whole(text: str) -> str:
 
 
 def _line(row: Row, columns: list[str], write: Callable[[list[str]], str]) -> bytes:
-    fields = [_text(row.get(c)) for c in columns] + [_text(v) for c, v in row.items() if c not in (*columns, BOM)]
+    fields = [text_of(row.get(c)) for c in columns] + [
+        text_of(v) for c, v in row.items() if c not in (*columns, BOM, *OPTIONAL)
+    ]
     while len(fields) > 1 and columns[len(fields) - 1 :] and columns[len(fields) - 1] not in row:
         fields.pop()  # keys that are missing at the end make a short line
     return ((BOM if BOM in row else "") + write(fields) + "\n").encode()
@@ -155,9 +166,10 @@ def _delimited(separator: str, quotes: bool = True, suffix: str = "") -> Callabl
     return made
 
 
-def _jsonl(rows: list[Row], columns: list[str]) -> bytes:  # noqa: ARG001
-    lines = ((BOM if BOM in row else "") + json.dumps({c: v for c, v in row.items() if c != BOM}) for row in rows)
-    return "".join(line + "\n" for line in lines).encode()
+def _jsonl(rows: list[Row], columns: list[str]) -> bytes:
+    beyond = {BOM, *OPTIONAL} - {*columns}
+    told = (({c: v for c, v in row.items() if c not in beyond}) for row in rows)
+    return "".join(f"{BOM * (BOM in row)}{json.dumps(one)}\n" for row, one in zip(rows, told, strict=True)).encode()
 
 
 def _number(value: Any, kind: type) -> Any:
@@ -181,18 +193,18 @@ def numbers(rows: list[Row], columns: list[str]) -> pa.Table:
 
 
 def texts(rows: list[Row], columns: list[str]) -> pa.Table:
-    return pa.table({c: pa.array([_text(row.get(c)) or None for row in rows], pa.string()) for c in columns})
+    return pa.table({c: pa.array([text_of(row.get(c)) or None for row in rows], pa.string()) for c in columns})
 
 
 def raw_texts(rows: list[Row], columns: list[str]) -> pa.Table:
     """The same in bytes, half a letter as it is: what some tools write into columns of text."""
-    written = lambda v: v.encode("utf-8", "surrogatepass") if isinstance(v, str) else _text(v).encode()  # noqa: E731
+    written = lambda v: v.encode("utf-8", "surrogatepass") if isinstance(v, str) else text_of(v).encode()  # noqa: E731
     return pa.table({
         c: pa.array([written(row.get(c)) or None for row in rows], pa.binary()).view(pa.string()) for c in columns
     })  # fmt: skip
 
 
-def _parquet(table: Callable[[list[Row], list[str]], pa.Table]) -> Callable[[list[Row], list[str]], bytes]:
+def parquet(table: Callable[[list[Row], list[str]], pa.Table]) -> Callable[[list[Row], list[str]], bytes]:
     def made(rows: list[Row], columns: list[str]) -> bytes:
         file = BytesIO()
         pq.write_table(table(rows, columns), file)
@@ -204,7 +216,7 @@ def _parquet(table: Callable[[list[Row], list[str]], pa.Table]) -> Callable[[lis
 def _itemsets(rows: list[Row], columns: list[str]) -> bytes:  # noqa: ARG001
     lines: list[tuple[str, list[str]]] = []
     for row in rows:
-        user, item = _text(row.get("user")), _text(row.get("item"))
+        user, item = text_of(row.get("user")), text_of(row.get("item"))
         if lines and lines[-1][0] == user:
             lines[-1][1].append(item)
         else:
@@ -247,7 +259,7 @@ def _sqlite(rows: list[Row], columns: list[str]) -> bytes:
 
 def _cells(row: Row, columns: list[str]) -> list[Any]:
     fits = lambda v: v is None or (isinstance(v, int | float) and abs(v) < 2**63)  # noqa: E731
-    return [v if fits(v := row.get(c)) else _text(v) for c in columns]
+    return [v if fits(v := row.get(c)) else text_of(v) for c in columns]
 
 
 def _npz(rows: list[Row], columns: list[str]) -> bytes:
@@ -265,9 +277,8 @@ FILES: dict[str, Callable[[list[Row], list[str]], bytes]] = {
     "jsonl": _jsonl,
     "json": _array,
     "headless.csv": lambda rows, columns: _delimited(",")(rows, columns).partition(b"\n")[2],
-    "parts": _delimited(","),
-    "parquet": _parquet(numbers),
-    "text.parquet": _parquet(raw_texts),
+    "parquet": parquet(numbers),
+    "text.parquet": parquet(raw_texts),
     "itemsets": _itemsets,
     "zip": _zip,
     "feather": _feather,

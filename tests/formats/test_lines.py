@@ -159,6 +159,8 @@ def test_a_release_with_a_proof_takes_what_it_can_and_names_nobody(recveil: Run,
     assert "77" not in done.stderr and all(line.startswith("warning: ") for line in done.stderr.splitlines()[:2])
     refused = recveil("release", "d.csv", "--with", "mask:p=0.9", "-o", "two", "--duplicates", "error", code=1)
     assert "would refuse by what stands in the data" in refused.stderr
+    refused = recveil("recommend", "d.csv", "--with", "mask:p=0.9", "--duplicates", "error", code=1)
+    assert "would refuse by what stands in the data" in refused.stderr
     assert "line" in recveil("release", "d.csv", "--with", "pseudonymise", "-o", "three", code=1).stderr
 
 

@@ -15,6 +15,7 @@ from recveil.errors import RecveilError
 from recveil.formats import read, write
 from recveil.formats.overview import proposal
 from recveil.formats.parts import name_of, parts_of, quoted
+from recveil.formats.schema import Schema
 from recveil.samples import sample
 
 Run = Callable[..., Any]
@@ -143,3 +144,55 @@ def test_several_files_on_the_command_line(recveil: Run, tmp_path: Path) -> None
     made = recveil("release", "1.csv", "2.csv", "--with", "mask:p=0.8", "-o", "out", json_answer=True)
     assert made["manifest"]["users"] == DATA.n_users
     recveil("measure", "1.csv", "2.csv", "out", "--only", "popularity")
+
+
+@pytest.mark.parametrize("odd", ["a text", 2.5, 2**63 + 1, True, None, [3]])
+def test_the_types_of_a_part_change_nothing_in_another(odd: Any, tmp_path: Path) -> None:
+    """pandas makes the types of a part of what stands in its rows: one refuses nobody, and no id becomes another."""
+    far = 2**60  # whole numbers which a fraction would not hold
+    many = {"user": [far + 1, far + 3], "item": [far + 5, far + 7], "time": [far + 9, far + 11]}
+    pl.DataFrame(many).write_parquet(tmp_path / "a.parquet")
+    for column in many:
+        hers = {"user": 1, "item": 2, "time": 3} | {column: odd}
+        frame = pl.DataFrame({c: [v] for c, v in hers.items()}) if odd is not None else pl.DataFrame(
+            {c: pl.Series([v], dtype=pl.Float64) for c, v in hers.items()}
+        )  # fmt: skip
+        frame.write_parquet(tmp_path / "b.parquet")
+        if isinstance(odd, list):  # a column of lists says that each row is a basket: another log
+            with pytest.raises(RecveilError, match="the columns of its parts differ"):
+                read(tmp_path, broken="drop")
+            continue
+        found = read(tmp_path, broken="drop").frame().with_columns(pl.col("user", "item").cast(pl.String))
+        others = found.filter(pl.col("user") != "1").filter(pl.col("item") != "2").filter(pl.col("time") != 3)
+        assert others.rows() == [(str(u), str(i), pytest.approx(t)) for u, i, t in zip(*many.values(), strict=True)]
+
+
+def test_texts_of_any_type_stay_declared_as_text(tmp_path: Path) -> None:
+    ids = pl.Series("item", ["NaN", "7"])
+    for name, kind in (("a", pl.String), ("b", pl.Categorical)):
+        pl.DataFrame({"user": [1, 2], "item": ids.cast(kind)}).write_parquet(tmp_path / f"{name}.parquet")
+    found = read(tmp_path, broken="drop", duplicates="all")
+    assert found.items.to_list() == ["7", "NaN"] and not found.untyped
+
+
+def test_parts_of_lists_are_lists_whatever_they_hold(tmp_path: Path) -> None:
+    pl.DataFrame({"user": [1], "items": [[2**60 + 1, 2]]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"user": [3, 4], "items": [["x", "3"], []]}).write_parquet(tmp_path / "b.parquet")
+    pl.DataFrame({"user": [5.0], "items": [[1.0, 2.5]]}).write_parquet(tmp_path / "c.parquet")
+    found = read(tmp_path, broken="drop")
+    named = dict(zip(found.frame()["item"].cast(pl.String), found.frame()["user"].cast(pl.String), strict=True))
+    assert named == {str(2**60 + 1): "1", "2": "1", "x": "3", "3": "3", "1": "5"}
+    assert found.n_users == 4  # 4 is there, with nothing
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_an_empty_list_refuses_nobody(form: str, empty: int, tmp_path: Path) -> None:
+    users = [7, 8, 9]
+    lists = [[] if n == empty else [n, n + 1] for n in range(3)]
+    frame = pl.DataFrame({"user": users, "items": lists}, schema={"user": pl.Int64, "items": pl.List(pl.Int64)})
+    frame.write_parquet(tmp_path / "log.parquet") if form == "parquet" else frame.write_ndjson(tmp_path / "log.jsonl")
+    schema = Schema({"user": "user", "item": "items"}, format=form, lists=True)
+    for broken, people in (("drop", 3), ("refuse", 2)):
+        found = read(tmp_path / f"log.{form}", broken=broken, schema=schema)  # type: ignore[arg-type]
+        assert len(found) == 4 and found.n_users == people

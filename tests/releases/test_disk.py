@@ -126,6 +126,9 @@ def test_too_little_memory_or_room_is_foretold(tmp_path: Path) -> None:
     assert (plan.rows, plan.parts) == (10_000, 5)
     with pytest.raises(RecveilError, match=r"--memory is too small for these data: .* would do"):
         disk.planned(log, 1000)
+    held, small = (disk.planned(log, memory, proved=True) for memory in (10**9, 1000))  # neither tells the size
+    assert held is not None and (held.parts, held.held) == (1, True)
+    assert small is not None and small.parts == disk.MOST_PARTS
     with pytest.raises(RecveilError, match=r"of room, and about .* are needed; name another folder with --scratch"):
         scratch.check_room(tmp_path / "not yet there", 10**18)
 
@@ -286,3 +289,33 @@ def test_a_ledger_is_told_the_digest(tmp_path: Path, recveil: Any, monkeypatch: 
     recveil(*wish, str(tmp_path / "one"))
     recveil(*wish, str(tmp_path / "two"), "--ledger", str(tmp_path / "ledger.jsonl"))
     assert [bool(digest) for digest in seen] == [False, True]
+
+
+def test_beside_a_proof_one_row_more_than_memory_holds_changes_no_file(tmp_path: Path, recveil: Any) -> None:
+    rng = np.random.default_rng(1)
+    (tmp_path / "items.txt").write_text("\n".join(map(str, range(9))))
+    public = ("--items", str(tmp_path / "items.txt"), "--catalogue-is-public")
+    wish = ("--with", "mask:p=0.9", *public, "--memory", f"{900 * disk.ROW_BYTES / 1000}KB", "--scratch", str(tmp_path))
+    for rows, name in ((900, "holds"), (901, "not")):
+        log = pl.DataFrame({"user": np.arange(rows) % 50, "item": rng.integers(0, 9, rows)})
+        log.write_parquet(tmp_path / f"{name}.parquet")
+        recveil("release", str(tmp_path / f"{name}.parquet"), "-o", str(tmp_path / name), *wish)
+    holds, more = (
+        {str(p.relative_to(tmp_path / name)) for p in (tmp_path / name).rglob("*")} for name in ("holds", "not")
+    )
+    assert holds == more and "data/part-00000.parquet" in holds
+    for way, said in (
+        (("--format", "csv"), "or leave --memory out"),
+        (("--holdout", "0.5", "--holdout-file", "h.parquet"), "--holdout"),
+    ):
+        done = recveil("release", str(tmp_path / "holds.parquet"), "-o", str(tmp_path / "x"), *wish, *way, code=1)
+        assert said in done.stderr
+
+
+def test_a_log_of_nobody_is_read_like_that_of_one_person(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"user": [1], "item": [2], "time": [3]})
+    for number, frame in enumerate((rows.clear(), rows)):
+        frame.write_parquet(tmp_path / "log.parquet")
+        (tmp_path / str(number)).mkdir()
+        given = Input(str(tmp_path / "log.parquet"), broken="drop")
+        assert disk.read_disk(given, tmp_path / str(number), 2, SILENT).rows == number

@@ -141,6 +141,13 @@ def test_windows_leave_once_and_in_order(tmp_path: Path) -> None:
     assert (series.path / STATE).stat().st_size < 40 * 2 * 300
 
 
+def test_repeated_rows_are_no_reason_to_refuse_a_window(tmp_path: Path) -> None:
+    series = shop(tmp_path)
+    with pytest.raises(RecveilError, match="would refuse by what stands in the data"):
+        run_windows(WindowsRequest(series, Input(log(), duplicates="error")), now=after(9))
+    assert released(series, log(), 1)
+
+
 def test_a_bundle_names_its_series_its_window_and_the_promise_of_all(tmp_path: Path) -> None:
     (left,) = released(shop(tmp_path), log(), 1)
     stated, promise = left.manifest["series"], left.manifest["guarantee"]

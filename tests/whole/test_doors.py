@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +128,11 @@ PLANTED: dict[str, tuple[str, Any, Cell]] = {
         Cell(STREAMS, "desk", "csv", "last", "a new item"),
     ),
     "judge": (
-        "recveil.court.founding.replace", lambda given, **how: given if "broken" in how else replace(given, **how),
+        "recveil.releases.inputs.Input.without_refusals", lambda self: self,
         Cell(STREAMS, "judge", "csv", "last", "null"),
     ),
     "choice": (
-        "recveil.evaluation.choose.replace", lambda given, **how: given,  # noqa: ARG005
+        "recveil.releases.inputs.Input.without_refusals", lambda self: self,
         Cell(STREAMS, "choice", "csv", "first", "null"),
     ),
     "series": (  # as it was: the type of a column, which one row of a csv changes, was compared with that of before

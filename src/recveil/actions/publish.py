@@ -113,7 +113,7 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
         manifest = made.manifest
         if request.keep_map and made.id_map is not None:
             save_map(made.id_map, request.keep_map)
-    elif plan := out_of_core.planned(request.data, request.engine.memory_bytes):
+    elif plan := out_of_core.planned(request.data, request.engine.memory_bytes, mechanism.is_proved):
         made = publish_disk(request, mechanism, lists, plan, progress, answer=answer, enter=_enter)
         manifest = made.manifest
     else:
@@ -162,9 +162,7 @@ def _check_keeping(request: ReleaseRequest, mechanism: Mechanism) -> None:
     """Raise where a file is asked for that this mechanism does not make."""
     if request.keep_map and isinstance(mechanism, Synthesis) and not mechanism.knows_users:
         raise RecveilError(f"{mechanism.name} draws new people, so there is no id map to keep")
-    if request.data.duplicates == "error" and mechanism.is_proved:
-        refuses = "--duplicates error would refuse by what stands in the data, and a release with a proof may not"
-        raise RecveilError(f"{refuses}: take last, first or all; recveil inspect says how many rows are repeated")
+    request.data.under(mechanism)
     if request.keep_statistics and not isinstance(mechanism, Synthesis):
         raise RecveilError(f"{mechanism.name} masks rows and publishes no statistics that could be kept")
 

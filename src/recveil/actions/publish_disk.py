@@ -36,7 +36,8 @@ def publish_disk(
     for option, wish in (("--format", request.format != "parquet"), ("--holdout", request.holdout)):
         if wish or request.data.fold_tags:
             what = option if wish else "--fold-tags"
-            raise RecveilError(f"{what} is for logs that memory holds; leave it out, or allow more with --memory")
+            remedy = f"leave it out, or {'leave --memory out' if mechanism.is_proved else 'allow more with --memory'}"
+            raise RecveilError(f"{what} is for logs that memory holds; {remedy}")
     request.engine.check_reach(request.out)
     where = placed(request.out)
     check_writable(where, request.force)

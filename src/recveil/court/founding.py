@@ -78,8 +78,7 @@ class CourtRequest:
                 "which items exist is shown to every participant: say with --catalogue-is-public that those of "
                 "--catalogue FILE, or else of the data, are public; or take those of a published bundle (--bundle DIR)"
             )
-        if self.data.duplicates == "error":
-            raise RecveilError("--duplicates error would refuse by what stands in the data; take last, first or all")
+        self.data.without_refusals()
 
 
 def run_new(request: CourtRequest, progress: Progress = SILENT) -> Court:
@@ -90,7 +89,7 @@ def run_new(request: CourtRequest, progress: Progress = SILENT) -> Court:
     check_vacant(folder)
     check_writable(folder.path)
     items = _public_items(request)
-    rows = replace(request.data, broken="drop").rows(progress)
+    rows = request.data.without_refusals().rows(progress)
     rows = rows.over_items(listed(rows.items) if items is None else items)
     before = bool([e for e in ledger.read(request.ledger) if e.get("status") and e.get("people") is None])
     people = aside.parted(request.ledger, rows, request.people).test

@@ -8,7 +8,7 @@ a function of one person's rows alone. Only the noisy choice leaves. docs/guaran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm
 from os import PathLike, fspath
 from typing import Any
@@ -86,7 +86,7 @@ def run_choose(request: ChooseRequest, progress: Progress = SILENT) -> NoisyChoi
     """The choice. What it spends stands in the ledger before any noise is drawn; the scores are forgotten."""
     chance = source(request.seed)
     # a refusal of a broken row would tell of it outside the noise
-    rows = replace(request.data, broken="drop").rows()
+    rows = request.data.without_refusals().rows()
     stand_in = request.stand_in.rows(progress) if request.stand_in else None
     wanted = _mechanisms(candidates(rows if stand_in is None else stand_in, request.candidates), stand_in is None)
     if stand_in is None:

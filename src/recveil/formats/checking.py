@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from recveil.data import Interactions, from_ids
+from recveil.data import NO_TIME, Interactions, from_ids
 from recveil.errors import RecveilError
-from recveil.formats.roles import Roles
+from recveil.formats.roles import TOLD, Roles
 from recveil.formats.times import CheckedColumn, times
 from recveil.formats.values import AS_THEY_ARE, Values, as_declared
 from recveil.ids import narrow, ranked, whole
@@ -29,6 +29,7 @@ Types = Mapping[str, Literal["int", "text"]]  # of ids, as their owner declares 
 IDS = ("user", "item", "tag", "session")
 NAN = ("NaN", "nan")  # what tools write for a missing value
 TOLERATED, SHOWN = 0.05, 3  # the share of rows that may be none, and how many of them are shown
+TEXTS = (pl.String, pl.Categorical, pl.Enum)
 NO_ID = "is not an id: neither a whole number nor text"
 
 
@@ -205,6 +206,21 @@ def declared_levels(dtype: pl.DataType) -> tuple[float, ...] | None:
     return tuple(sorted(numbers.to_list())) if known else None
 
 
+def as_text(column: pl.Series, role: str) -> pl.Series:
+    """Each value of a column as a text file would have it, null where it cannot play this role."""
+    if isinstance(column.dtype, pl.List):
+        return column.list.eval(pl.element().map_batches(lambda one: as_text(one, role), return_dtype=pl.String))
+    if column.dtype in (*TEXTS, pl.Null) or role in TOLD:
+        return column.cast(pl.String, strict=False)
+    try:
+        checked = ids(column, "") if role in IDS else ratings(column, "") if role == "rating" else times(column, "")
+    except RecveilError:  # no id, number or time has such a type
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    values = pl.Series(column.name, checked.values)
+    unknown = values == NO_TIME if role == "time" and values.dtype.is_integer() else values.is_null()
+    return values.cast(pl.String).zip_with(~unknown, pl.Series([None], dtype=pl.String))
+
+
 def _unrolled(raw: pl.DataFrame, place: RowName, broken: Broken) -> tuple[pl.DataFrame, RowName]:
     """One row per element of the lists in `item`; `time` is its position among the clicks of its user.
 
@@ -212,9 +228,10 @@ def _unrolled(raw: pl.DataFrame, place: RowName, broken: Broken) -> tuple[pl.Dat
     """
     lists = raw.with_columns(pl.col("item").cast(pl.List(raw["item"].dtype.inner)))  # type: ignore[attr-defined]
     lists = lists.with_row_index("row")
+    some = pl.col("item").list.len() > 0
     if broken == "refuse":
-        lists = lists.filter(pl.col("item").list.len() > 0)
-    flat = lists.explode("item")
+        lists = lists.filter(some)
+    flat = lists.with_columns(pl.when(some).then("item")).explode("item")  # of nothing, not of an empty list, is a row
     if lists["user"].n_unique() == lists.height:
         lengths = lists["item"].list.len().fill_null(0).clip(1).cast(pl.Int64).to_numpy()
         starts = np.repeat(np.cumsum(lengths, dtype=np.int64) - lengths, lengths)

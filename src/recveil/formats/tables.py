@@ -18,9 +18,9 @@ from pyarrow import feather
 from recveil.errors import RecveilError
 from recveil.formats import databases, matrices
 from recveil.formats.archives import parted
-from recveil.formats.checking import IDS, Broken, Raw, select
+from recveil.formats.checking import IDS, TEXTS, Broken, Raw, as_text, select
 from recveil.formats.letters import sound
-from recveil.formats.roles import Names, assign
+from recveil.formats.roles import Names, Roles, assign
 from recveil.formats.schema import Schema
 from recveil.formats.sources import UNTYPED, DataFile, first_line
 
@@ -39,7 +39,10 @@ def read_typed(
     roles = assign(names, mapping, source.name, closed=schema is not None)
     wanted = [names[n] for where in roles.columns.values() for n in where]
     tables = [_table(source, part, wanted) for part in parts]
-    tables = [matrices.with_everyone(table) for table in tables] if broken == "drop" else tables
+    told_by_rows: frozenset[str] = frozenset()
+    if broken == "drop":
+        tables = [matrices.with_everyone(table) for table in tables]
+        tables, told_by_rows = _by_themselves(tables, names, roles)
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as fault:
@@ -54,7 +57,29 @@ def read_typed(
             row -= rows.num_rows
         return source.name
 
-    return Raw(frame, place, roles.unit, frozenset(IDS if source.kind in UNTYPED else ()))
+    return Raw(frame, place, roles.unit, frozenset(IDS) if source.kind in UNTYPED else told_by_rows)
+
+
+def _by_themselves(tables: list[pa.Table], names: Sequence[str], roles: Roles) -> tuple[list[pa.Table], frozenset[str]]:
+    """Columns whose types differ from part to part as text, and their roles: pandas makes the types of a part of what
+    stands in its rows, and one of them would refuse all others, or turn their ids into fractions.
+    """
+    mixed: dict[str, str] = {}
+    untyped = set()
+    for role, where in roles.columns.items():
+        for name in (names[n] for n in where):
+            found = [pl.Series(table[name][:0]).dtype for table in tables if name in table.column_names]
+            kinds = {kind for kind in found if kind != pl.Null}
+            if len(kinds) > 1 and len({kind.is_nested() for kind in kinds}) == 1:
+                mixed[name] = role
+                untyped |= {role} & set(IDS) if any(kind not in TEXTS for kind in kinds) else set()
+    parts = []
+    for table in tables:
+        for name in (name for name in mixed if name in table.column_names):
+            column = as_text(pl.Series(name, table[name]), mixed[name])
+            table = table.set_column(table.column_names.index(name), name, column.to_arrow())
+        parts.append(table)
+    return parts, frozenset(untyped)
 
 
 def look(source: DataFile, rows: int) -> tuple[list[str], list[list[Any]]]:

@@ -100,11 +100,14 @@ class DiskPlan:
     size: int
     rows: int
     parts: int
+    held: bool = False  # memory would hold it
 
     @property
     def line(self) -> str:
         files = f"{self.files} file{'s' * (self.files != 1)} of {self.size / 1e9:.2f} GB"
-        return f"{files}, more than --memory holds: out of core, {self.parts} parts"
+        why = "beside a proof its size decides nothing" if self.held else "more than --memory holds"
+        many = f"{self.parts} part{'s' * (self.parts != 1)}" + ", as many as can be," * (self.parts == MOST_PARTS)
+        return f"{files}, {why}: out of core, {many}"
 
     @contextmanager
     def scratch(self, place: str, progress: Progress) -> Iterator[Path]:
@@ -115,8 +118,11 @@ class DiskPlan:
             yield folder
 
 
-def planned(given: Input, memory: int | None) -> DiskPlan | None:
-    """How a log is parted that takes more than so much memory; None where memory holds it, or nobody named any."""
+def planned(given: Input, memory: int | None, proved: bool = False) -> DiskPlan | None:
+    """How a log is parted that takes more than so much memory; None where memory holds it, or nobody named any.
+
+    Beside a proof every log is parted, and none refused: one row more would tell which logs memory holds.
+    """
     if memory is None or not given.is_place or given.is_sample:
         return None
     files = parts_of(given.source)
@@ -127,13 +133,16 @@ def planned(given: Input, memory: int | None) -> DiskPlan | None:
             parquet = KINDS.get(ending_of(file)) == "parquet"
             packed = file.endswith((".gz", ".zst"))
             rows += pq.read_metadata(file).num_rows if parquet else Path(file).stat().st_size // (4 if packed else 12)
-    if rows * ROW_BYTES <= memory:
+    held = rows * ROW_BYTES <= memory
+    if held and not proved:
         return None
-    parts = -(-3 * rows * ROW_BYTES // memory)
-    if parts > MOST_PARTS:
+    parts = max(1, -(-3 * rows * ROW_BYTES // memory))
+    if parts > MOST_PARTS and proved:
+        parts = MOST_PARTS
+    elif parts > MOST_PARTS:
         least = 3 * rows * ROW_BYTES / MOST_PARTS
         raise RecveilError(f"--memory is too small for these data: {ceil(least / 1e6)}MB would do")
-    return DiskPlan(len(files), size, rows, parts)
+    return DiskPlan(len(files), size, rows, parts, held)
 
 
 @contextmanager
@@ -214,6 +223,8 @@ def _parquet(name: str, wanted: list[str], how: dict[str, Any]) -> Iterator[Inte
                 yield from_frame(pa.Table.from_batches([batch]), **told)
             except RecveilError as fault:
                 raise RecveilError(str(fault).replace(FRAME, where)) from None
+        if not file.metadata.num_rows and how["broken"] == "drop":  # where nobody is, one person would be told
+            yield from_frame(file.schema_arrow.empty_table().select(wanted), **how)
 
 
 class _Vocabulary:

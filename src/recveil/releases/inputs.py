@@ -72,8 +72,15 @@ class Input:
         return schema is not None and schema.catalogue_is_public
 
     def under(self, mechanism: Mechanism) -> Input:
-        """As this mechanism is given it: beside a proof no row is refused, since a refusal would tell of it."""
-        return replace(self, broken="drop") if mechanism.is_proved else self
+        """As this mechanism is given it: beside a proof no row is refused."""
+        return self.without_refusals() if mechanism.is_proved else self
+
+    def without_refusals(self) -> Input:
+        """No row is refused, nor a repeated one: that would tell of it."""
+        if self.duplicates == "error":
+            refuses = "--duplicates error would refuse by what stands in the data, and what is proved may not"
+            raise RecveilError(f"{refuses}: take last, first or all; recveil inspect says how many rows are repeated")
+        return replace(self, broken="drop")
 
     def rows(self, progress: Progress = SILENT) -> Interactions:
         """The rows with repeated pairs settled, where they are read; the owner is told how many there were."""

@@ -76,7 +76,7 @@ def run_windows(request: WindowsRequest, progress: Progress = SILENT, now: datet
         if not due:
             return []
         mechanism, given = series.mechanism, series.catalogue  # what cannot be read is said before anybody counts
-        rows = replace(request.data, broken="drop").all_rows(progress)
+        rows = request.data.without_refusals().all_rows(progress)
         mechanism.check_fit(rows)
         rows = replace(rows, time=seconds(rows.time))
         state = replace(state, schema=_checked_schema(series, state, rows), clock=max(state.clock, now.timestamp()))
