@@ -221,9 +221,8 @@ def summary(path: str | Path) -> list[str]:
         units = ", ".join(dict.fromkeys(total.unit for total in found))
         lines.append(f"{path}: promises about different units ({units}) do not add up; no line covers the others")
     if looks := dict.fromkeys(e["looked"] for e in entries if "looked" in e):
-        lines.append(
-            f"{path}: {' and '.join(looks)} looked at the data; no total covers what is chosen by such figures"
-        )
+        who = " and ".join(looks)
+        lines.append(f"{path}: {who} looked at the data; no total covers what is chosen by such figures")
     if promising_nothing := unpromised(entries):
         who = "1 release promises" if promising_nothing == 1 else f"{promising_nothing} releases promise"
         lines.append(f"{path}: {who} nothing, and no total covers what was given away so")
