@@ -208,6 +208,25 @@ def test_signed_nonsense_is_no_claim(signed: Path, recveil: Run, owner: Signer) 
     assert "claim 3 is signed, but is no claim that this version knows" in broken(recveil)
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [{"conditions": 5}, {"conditions": [1]}, {"evidence": "x"}, {"evidence": [1]}, {"evidence": [{"name": 1}]},
+     {"successor": 5}, {"by": {"a": 1}}, {"until": 7}, {"until": "2999-99-99"}],
+)  # fmt: skip
+def test_a_decision_of_other_things_than_words_is_no_claim(
+    signed: Path, recveil: Run, officer: Signer, facts: dict[str, Any]
+) -> None:
+    (signed.parent / "out.owner").mkdir()
+    decide(signed, officer, "superseded", **facts)
+    assert "claim 3 is signed, but is no claim that this version knows" in broken(recveil)
+
+
+def test_words_of_others_move_no_cursor(signed: Path, recveil: Run, officer: Signer) -> None:
+    decide(signed, officer, "approved", reason="fine\x1b[2J\nverified", conditions=["\x1b[1A none"])
+    said = recveil("verify", "out", "--trust", "trust").stdout
+    assert "\x1b" not in said and "reason: fine [2J verified" in said and "on condition:  [1A none" in said
+
+
 def test_an_older_bundle_is_read_and_said(recveil: Run, tmp_path: Path) -> None:
     save(release(from_ids(pl.Series([1, 2]), pl.Series([1, 2])), Pseudonymise()), tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())

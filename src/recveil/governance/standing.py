@@ -54,7 +54,7 @@ class Decided:
             {
                 REFUSED: f"{c}: the officer refused this release{why}",
                 WITHDRAWN: f"{c}: this release was withdrawn{why}",
-                SUPERSEDED: f"{c}: another bundle took its place ({c.facts.get('successor', '')[:16]}){why}",
+                SUPERSEDED: f"{c}: another bundle took its place ({(c.facts.get('successor') or '')[:16]}){why}",
                 EXPIRED: f"{c} expired on {c.until}; by this clock today is {datetime.now(UTC).date()}",
             }[self.outcome]
         ]

@@ -30,6 +30,7 @@ SAID_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((WITHDRAWN, SUPERSEDED), (OFFICER, OWNER)),
 }
 TERMS = ("sheet", "to", "recipient", "conditions", "until")  # what an approval is for
+WORDS = (*TERMS[:3], "by", "role", "until", "review", "reason", "title", "controller", "contact", "successor")
 PUBLISHED = ("released", *DECISIONS)
 SKEW = timedelta(minutes=5)  # of two clocks that agree
 
@@ -203,15 +204,29 @@ def _claim(number: int, opened: Opened) -> SignedClaim:
             raise ValueError
         subjects = {str(s["name"]): str(s["digest"]["sha256"]) for s in statement["subject"]}
         when = datetime.fromisoformat(predicate["date"])
-        found = SignedClaim(
-            number, kind, dict(predicate["facts"]), subjects, opened.fingerprint, when, predicate["previous"]
-        )
+        facts = {name: _printable(said) for name, said in dict(predicate["facts"]).items()}
+        found = SignedClaim(number, kind, facts, subjects, opened.fingerprint, when, predicate["previous"])
         found.until  # noqa: B018  (a date, or no claim)
-        if kind not in SAID_BY or when.tzinfo is None:
+        if kind not in SAID_BY or when.tzinfo is None or (kind in DECISIONS and not _speaks(found.facts)):
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         raise BrokenEnvelopeError("is signed, but is no claim that this version knows") from None
     return found
+
+
+def _printable(said: Any) -> Any:
+    """Words of others move no cursor."""
+    if isinstance(said, list):
+        return [_printable(one) for one in said]
+    return "".join(c if c.isprintable() else " " for c in said) if isinstance(said, str) else said
+
+
+def _speaks(facts: Mapping[str, Any]) -> bool:
+    """Whether the facts of a decision are such as ours: words, lists of words, and names with commitments."""
+    evidence = facts.get("evidence", [])
+    pairs = [pair for one in evidence for pair in (one["name"], one["commitment"])] if evidence else []
+    words = [facts[name] for name in WORDS if facts.get(name) is not None]
+    return all(isinstance(text, str) for text in (*words, *list(facts.get("conditions") or []), *pairs))
 
 
 def _chain(lines: list[str], claims: list[SignedClaim]) -> list[str]:
