@@ -2,6 +2,7 @@
 
     python benchmarks/items.py [ml-100k] [ml-1m-1000] [ml-1m] [films] [diginetica] [nowplaying] [beauty]
         [splits=0,1,2,3,4] [epsilons=1,4,8] [what=none,items,permuted,constant,public,earlier] [judges=1000] [draws=1]
+        [with=dp-ratings]
 
 MovieLens: NDCG@10 as lift (0: most popular, 1: EASE with ridge 500 on the real rows). A fifth of the people judge, half
 of whose items are shown; intervals are Student's over splits. Sessions of diginetica and #nowplaying: recall@20 of the
@@ -27,6 +28,7 @@ from recveil.data import Interactions, from_ids
 from recveil.formats.item_file import public_items, read_item_file
 from recveil.items import PublicItems
 from recveil.mechanism import PublicInfo
+from recveil.mechanisms.dp_ratings import DpRatings
 from recveil.mechanisms.dp_streams import DpStreams, known
 from recveil.mechanisms.dp_streams.space import conjugate
 from recveil.randomness import seeded
@@ -57,12 +59,13 @@ def facts_of(name: str) -> PublicItems:
     return public_items(read_item_file(path), str(path))
 
 
-def movielens(name: str) -> Interactions:
+def movielens(name: str, rated: bool = False) -> Interactions:
     if name == FILMS:
         return sample(SAMPLE).over_items(facts_of(name).items)
     rows = pl.read_parquet(FOLDER / name / "ratings.parquet")
     facts = facts_of(name)
-    return from_ids(rows["user"], rows["item"]).over_items(facts.items)
+    rating = rows["rating"].to_numpy() if rated else None
+    return from_ids(rows["user"], rows["item"], rating).over_items(facts.items)
 
 
 def ease(G: Any) -> Any:
@@ -104,13 +107,17 @@ def released(
     train: Interactions, facts: PublicItems | None, epsilon: float, seed: int, draws: float = 1
 ) -> tuple[Any, Any, str]:
     """Rows and tables of a release with the file or without, and whether its space was used."""
-    made = DpStreams(epsilon=epsilon, delta=DELTA, order="none", k="auto" if draws == 1 else int(draws * train.n_users))
+    k = "auto" if draws == 1 else int(draws * train.n_users)
+    made: Any = DpStreams(epsilon=epsilon, delta=DELTA, order="none", k=k)
+    if train.rating is not None:
+        made = DpRatings(epsilon=epsilon, delta=DELTA, scale="1..5", k=k)
     public = PublicInfo(train.kind, train.unit, train.items, None, True, features=facts)
     start = time.process_time()
     rounds = publish(train, made, public, seeded(seed)).rounds
     drawn = made.draw(rounds, public, seeded(seed).derive("draw"))
     rows = drawn.rows
-    used = "" if facts is None else f"space {'used' if known.uses_space(rounds, made.laws(public)) else 'left out'}"
+    streams = train.rating is None and facts is not None
+    used = "" if not streams else f"space {'used' if known.uses_space(rounds, made.laws(public)) else 'left out'}"
     return (
         rows,
         drawn.tables,
@@ -164,8 +171,10 @@ def of_earlier(train: Interactions, facts: PublicItems, epsilon: float, seed: in
     return table.drop("popularity")
 
 
-def lifts(name: str, people: int | None, splits: list[int], epsilons: list[float], what: list[str]) -> None:
-    data, facts = movielens(name), facts_of(name)
+def lifts(
+    name: str, people: int | None, splits: list[int], epsilons: list[float], what: list[str], rated: bool
+) -> None:
+    data, facts = movielens(name, rated), facts_of(name)
     facts = facts.over(data.items)
     alone = facts.weighted()
     found: dict[str, list[float]] = defaultdict(list)
@@ -185,7 +194,7 @@ def lifts(name: str, people: int | None, splits: list[int], epsilons: list[float
         found["public items, no private data"].append(lift((alone @ (alone.T @ shown.T)).T))
         for epsilon in epsilons:
             for given in what:
-                label = f"dp-streams, epsilon {epsilon:g}, {WHAT[given]}"
+                label = f"{'dp-ratings' if rated else 'dp-streams'}, epsilon {epsilon:g}, {WHAT[given]}"
                 try:
                     file = file_of(given, facts, split)
                     if given == "public":
@@ -200,7 +209,7 @@ def lifts(name: str, people: int | None, splits: list[int], epsilons: list[float
                 found[label].append(lift(shown @ ease((R.T @ R).toarray())))
                 print(name, split, label, f"{found[label][-1]:.3f}", note, flush=True)
                 table = tables.get("items")
-                if table is not None:
+                if table is not None and not rated:
                     direct = f"{label}, straight from the tables"
                     found[direct].append(lift(from_tables(table, rows.n_users, shown)))
                     print(name, split, direct, f"{found[direct][-1]:.3f}", flush=True)
@@ -346,4 +355,5 @@ if __name__ == "__main__":
                 splits,
                 epsilons,
                 given.get("what", "none,items,permuted").split(","),
+                given.get("with") == "dp-ratings",
             )
