@@ -44,7 +44,7 @@ def next_steps(
     with_ = " ".join(f"--with {quote(spec)}" for spec in specs)
     size = LogSize(facts.n_users, facts.n_items, facts.rows).rounded()
     spec, expected = suggested(specs, able, size, listed=bool(items))
-    declared = f" --size {size}" if expected and not expected.hopeless else ""
+    declared = f" --size {size}" if expected and not expected.doubtful else ""
     public = f"{items} --catalogue-is-public" if items and parse(spec).is_proved else items
     commands = [
         *first,
@@ -58,7 +58,7 @@ def next_steps(
     words = _words(spec, expected)
     if items and parse(spec).is_proved:
         words.append(WITH_FILE)
-    if expected and expected.hopeless and (proved := next((s for s in specs if parse(s).is_proved), None)):
+    if expected and expected.doubtful and (proved := next((s for s in specs if parse(s).is_proved), None)):
         knowingly = f"recveil release {given} --with {quote(proved)} --size {size} --go-on"
         words.append(f"with a proof all the same, knowingly: {knowingly} --holdout 0.1 --holdout-file {HELD} -o out")
     return NextSteps(commands, words)
@@ -72,7 +72,7 @@ def suggested(specs: list[str], able: list[str], size: LogSize, listed: bool = F
     proved = [spec for spec in specs if parse(spec).is_proved]
     expected = [None if listed else forecast(parse(spec), size) for spec in proved]
     for spec, found in zip(proved, expected, strict=True):
-        if found is None or not found.hopeless:
+        if found is None or not found.doubtful:
             return spec, found
     shared = size.rows >= EACH * size.people and size.rows >= OF_EACH * size.items  # else groups have nothing in common
     next_best = [spec for spec in able if shared and parse(spec).next_best]
@@ -83,9 +83,10 @@ def suggested(specs: list[str], able: list[str], size: LogSize, listed: bool = F
 def _words(spec: str, expected: Forecast | None) -> list[str]:
     if expected is None:
         return []
-    if not expected.hopeless:
+    if not expected.doubtful:
         return [expected.words()]
-    lines = [f"{expected.mechanism.name} at this epsilon would keep next to nothing: {expected.words()}"]
+    would = "would" if expected.hopeless else "may"
+    lines = [f"{expected.mechanism.name} at this epsilon {would} keep next to nothing: {expected.words()}"]
     lines.append("what would help: " + "; ".join(expected.help()))
     name = spec.partition(":")[0]
     return [*lines, f"until then {name} is suggested, which proves nothing about a whole person"]

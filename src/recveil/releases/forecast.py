@@ -67,6 +67,12 @@ class Forecast:
         """Whether next to nothing will be kept."""
         return self.items[1] < self.mechanism.fewest_items
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it may turn out so: a forecast is right within a factor of two, and people may be held out."""
+        half = forecast(self.mechanism, grown(self.size, 0.5))
+        return half is None or half.hopeless
+
     def words(self) -> str:
         low, about, high = self.items
         return (
@@ -150,13 +156,13 @@ def _above(size: LogSize, needed: float, spread: float) -> tuple[float, float]:
 
 
 def _times(made: Any) -> float | None:
-    """The least factor at which a forecast is not hopeless."""
+    """The least factor at which a forecast leaves no doubt."""
     low, high = 1.0, 2.0
-    while (found := made(high)) is None or found.hopeless:
+    while (found := made(high)) is None or found.doubtful:
         if found is None or high > MOST_TIMES:
             return None
         low, high = high, high * 2
     for _ in range(4):
         middle = exp((log(low) + log(high)) / 2)
-        low, high = (middle, high) if made(middle).hopeless else (low, middle)
+        low, high = (middle, high) if made(middle).doubtful else (low, middle)
     return float(f"{high:.2g}")
