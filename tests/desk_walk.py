@@ -15,7 +15,7 @@ from recveil.governance.verification import verify_bundle
 
 PAGES = ("start", "people", "exposure", "recipient", "use", "candidates", "red-team", "decide", "publish", "judge",
          "watch")  # fmt: skip
-PATIENCE = 180.0  # seconds for one piece of work: machines are shared
+PATIENCE = 600.0  # seconds for one piece of work: machines are shared
 ODD = ("Kunden-Nr.", "Produkt, Name", "Sterne (1–5)", "Bemerkung")
 MARKUP = "Käufe & <b>Sterne.csv"
 
