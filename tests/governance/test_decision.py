@@ -359,7 +359,7 @@ def test_the_german_sheet_says_the_same_under_the_same_name() -> None:
     assert figures[0] == figures[1] and german["verdict"]["outcome"] == english["verdict"]["outcome"]
     text = page(german | {"decision": None}, "de")
     assert 'lang="de"' in text and "Spricht gegen die Freigabe" in text and "Speaks" not in text
-    assert "1.000 Zeilen" in text and "0,020<br>[0,010, 0,030]" in text and "Epsilon 2: " in text
+    assert "1.000 Zeilen" in text and "0,020<br>[0,010; 0,030]" in text and "Epsilon 2: " in text
     assert "Wer die Freigabe sieht, erfährt etwas, in Grenzen" in text and "geübter Angreifer (Schatten)" in text
 
 

@@ -55,6 +55,6 @@ def lines(numbers: Sequence[Mapping[str, Any]], tell: Tell = ENGLISH) -> list[st
         if m["name"] == "damage":
             losses.setdefault(m["params"]["group"], []).append(m["value"])
     if losses:
-        words = ", ".join(f"{group} {sum(found) / len(found):.3f}" for group, found in losses.items())
+        words = ", ".join(tell(f"group.{g}", lost=f"{sum(found) / len(found):.3f}") for g, found in losses.items())
         said.append(tell("use.losses", words=words))
     return said or [tell("use.none")]

@@ -36,6 +36,7 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
         },
         sheet=sheet,
         language=language,
+        between=", " if language == "en" else "; ",
         groups=groups,
         label=lambda name, **values: tell(f"label.{name}", **values),
         tell=tell,
