@@ -21,6 +21,7 @@ ROOMS = (
     "mechanisms/dp_streams/counting.py",
     "mechanisms/dp_ratings/__init__.py", "mechanisms/dp_tags/__init__.py", "mechanisms/dp_tags/cells.py",
     "mechanisms/mask/__init__.py", "advisor/applying.py", "advisor/item_model.py", "advisor/noisy_counters.py",
+    "advisor/counter_noise.py", "advisor/totals.py",
     "releases/aside.py", "court/people.py", "court/values.py", "court/scoring.py", "court/ladder.py",
 )  # fmt: skip
 TESTS = (  # the files that concern these rooms
@@ -29,7 +30,8 @@ TESTS = (  # the files that concern these rooms
     "bundle", "by_hand", "catalogue", "contracts", "copies", "denoise", "dp_ratings", "dp_ratings_public",
     "dp_streams", "dp_tags", "resources", "every_cell", "formulas",
     "guarantee", "hiding", "intervals", "ledger", "linkage", "mask", "measure", "metrics", "next_item", "noise",
-    "planted_bugs", "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow",
+    "planted_advisor", "planted_bugs",
+    "ranking", "rating_metrics", "referees", "release", "sensitivity", "sessions", "shadow",
     "sparse_noise", "splits", "advisor_store", "sybil", "tag_recommenders", "vocabulary", "walks",
 )  # fmt: skip
 LOOKED_AT = 40  # calls of one function in one test, where the lines that it reaches are found out

@@ -21,6 +21,7 @@ from pyarrow import feather
 from recveil.errors import RecveilError
 from recveil.evaluation.inspect import warnings_of
 from recveil.formats import from_frame, read
+from recveil.formats.databases import as_sent
 from recveil.formats.letters import sound
 from recveil.formats.lines import stand_alone
 from recveil.formats.sources import DataFile
@@ -212,3 +213,8 @@ def test_a_damaged_table_is_not_taken_for_bytes() -> None:
     damaged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xff")])
     with pytest.raises(pa.ArrowInvalid):
         sound(pa.table({"item": damaged}))
+
+
+def test_bytes_of_a_server_that_are_no_letters_refuse_nobody() -> None:
+    found = as_sent(b'user,item\n1,"a\nb"\n2,\xff\n3,\n4,""\n').to_pylist()
+    assert found == [{"user": u, "item": i} for u, i in (("1", "a\nb"), ("2", "\ufffd"), ("3", None), ("4", ""))]

@@ -80,7 +80,12 @@ def read_postgres(part: DataFile, columns: Sequence[str] | None, rows: int | Non
                 text = b"".join(bytes(block) for block in sent)
     except psycopg.Error as fault:
         raise RecveilError(f"{part.name}: {first_line(fault)}") from None
-    return pl.read_csv(BytesIO(text), infer_schema=False).to_arrow()
+    return as_sent(text)
+
+
+def as_sent(text: bytes) -> pa.Table:
+    """A table in csv; U+FFFD stands for what is no UTF-8, which a server may hold whose encoding is another."""
+    return pl.read_csv(BytesIO(text), infer_schema=False, encoding="utf8-lossy").to_arrow()
 
 
 def read_delta(part: DataFile, columns: Sequence[str] | None, rows: int | None) -> pa.Table:
