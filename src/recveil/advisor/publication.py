@@ -47,7 +47,7 @@ class Snapshot:
     people: int
     min_people: int
     catalogue: OfferedItems
-    profiles: dict[str, Profile | None]
+    shown: dict[str, Profile]  # of items with enough clicks, in the order of titles
     words: dict[str, Any]
     draft: int | None = None  # of the look that this is
     sent: dict[str, JsonDocument] = field(default_factory=dict)  # shards that somebody asked for
@@ -62,21 +62,23 @@ class Snapshot:
         shards = self.catalogue.shards
         if not shards:
             return self.whole
-        shown = sorted(self.shown.items(), key=lambda entry: -sum(entry[1]))
-        most = sum(shown[0][1]) if shown else 0
+        keys = list(self.shown)
+        counts = np.fromiter((likes + dislikes for likes, dislikes in self.shown.values()), np.int64, len(keys))
+        first = [keys[place] for place in np.argsort(-counts, kind="stable")[:FIRST]]
+        most = int(counts.max(initial=0))
         everybody = max(self.people, most + 1)
-        counts = np.array([sum(profile) for _, profile in shown], np.int64)
         alone = float(np.log(everybody / (everybody - counts)).sum())
         of_all = {"shards": len(next(iter(shards))), "most": most, "no_click": round(alone, 3)}
-        return sheet({**self.words, **of_all}, "profiles", dict(shown[:FIRST]))
+        return sheet({**self.words, **of_all}, "profiles", {key: self.shown[key] for key in first})
 
     @cached_property
     def whole(self) -> JsonDocument:
         return sheet({**self.words, "shards": 0, "most": None, "no_click": None}, "profiles", self.profiles)
 
     @cached_property
-    def shown(self) -> dict[str, Profile]:
-        return {key: profile for key, profile in self.profiles.items() if profile is not None}
+    def profiles(self) -> dict[str, Profile | None]:
+        """Of all items; made where somebody wants all, and step by step, so that nobody waits for a million at once."""
+        return {key: self.shown.get(key) for key in self.catalogue.keys}
 
     def shard(self, name: str) -> JsonDocument | None:
         """What is shown of the items whose hashes begin with these bits."""
@@ -92,7 +94,7 @@ class Snapshot:
         """How many items have the words in their title or are so called, and some of them."""
         found = self.catalogue.find(query)
         shown = [
-            {"id": key, "title": self.titles[key], "profile": as_document(self.profiles[key])}
+            {"id": key, "title": self.titles[key], "profile": as_document(self.shown.get(key))}
             for key in found[offset : offset + limit]
         ]
         return len(found), shown
@@ -121,13 +123,13 @@ def snapshot(engine: Engine, min_people: int, known: Snapshot | None = None) -> 
         count = db.execute(select(func.count()).select_from(people).where(_clicking)).scalar_one()
         catalogue = current(db, known.catalogue if known else None)
         found = {n: row for n, *row in db.execute(select(*counters).where(items.c.withdrawn.is_(None)))}
-    profiles: dict[str, Profile | None] = dict.fromkeys(catalogue.titles)
+    shown: dict[str, Profile] = {}
     for key, n in zip(catalogue.titles, catalogue.numbers.tolist(), strict=True):
         true, likes, dislikes = found.get(n, (0, 0, 0))
         if min(true, likes + dislikes) >= min_people:
-            profiles[key] = (likes, dislikes)
+            shown[key] = (likes, dislikes)
     words: dict[str, Any] = {"people": count, "min_people": min_people, **EXACT}
-    return Snapshot(count, min_people, catalogue, profiles, words)
+    return Snapshot(count, min_people, catalogue, shown, words)
 
 
 def blurred(
@@ -159,14 +161,14 @@ def blurred(
     return Snapshot(words["people"], least, catalogue, _at_least(catalogue, counts, least), words, draft)
 
 
-def _at_least(catalogue: OfferedItems, counts: Ints, least: int) -> dict[str, Profile | None]:
+def _at_least(catalogue: OfferedItems, counts: Ints, least: int) -> dict[str, Profile]:
     """Profiles of items in the order of titles, where likes and dislikes come to so many."""
     places = np.flatnonzero(catalogue.numbers < counts.shape[1])
     of_place = counts[:, catalogue.numbers[places]]
     enough = of_place.sum(0) >= least
     likes, dislikes = np.maximum(of_place[:, enough], 0).tolist()
-    profiles: dict[str, Profile | None] = dict.fromkeys(catalogue.titles)
     keys = catalogue.keys
-    for place, *profile in zip(places[enough].tolist(), likes, dislikes, strict=True):
-        profiles[keys[place]] = (profile[0], profile[1])
-    return profiles
+    return {
+        keys[place]: (profile[0], profile[1])
+        for place, *profile in zip(places[enough].tolist(), likes, dislikes, strict=True)
+    }

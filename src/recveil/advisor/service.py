@@ -162,7 +162,7 @@ class Advisor:
         profiles = self.snapshot.profiles
         if self.settings.recommend == "neighbours":
             return recommend(self.model, own, profiles, limit, self.settings.min_people)
-        best = [key for key in self.items.best(own, limit) if key in profiles] if self.items else []
+        best = [key for key in self.items.best(own, limit) if key in self.snapshot.titles] if self.items else []
         return filled(best, own, profiles, limit), "model" if best else "popular"
 
     def take_model(self) -> None:
