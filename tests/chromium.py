@@ -41,7 +41,7 @@ class Chromium:
     def give(self, css: str, file: Path) -> None:
         self.page.locator(css).set_input_files(file)
 
-    def wait(self, css: str, seconds: float = 30.0) -> None:
+    def wait(self, css: str, seconds: float = 90.0) -> None:
         self.page.locator(css).first.wait_for(state="attached", timeout=1000 * seconds)
 
     def text(self, css: str) -> str:
