@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from recveil.errors import RecveilError
@@ -17,6 +18,9 @@ from recveil.governance import evidence
 from recveil.governance.context import Context, from_record, read_context
 from recveil.governance.recipients import built_in, read_recipient
 from recveil.governance.sheet import sheet
+from recveil.mechanism import PublicInfo
+from recveil.mechanisms.spec import parse
+from recveil.releases import ledger
 from recveil.report.decision import odds, page
 from recveil.web.messages import figure, teller
 
@@ -361,6 +365,31 @@ def test_the_german_sheet_says_the_same_under_the_same_name() -> None:
     assert 'lang="de"' in text and "Spricht gegen die Freigabe" in text and "Speaks" not in text
     assert "1.000 Zeilen" in text and "0,020<br>[0,010; 0,030]" in text and "Epsilon 2: " in text
     assert "Wer die Freigabe sieht, erfährt etwas, in Grenzen" in text and "geübter Angreifer (Schatten)" in text
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["pseudonymise", "mask:p=0.9", "dp-streams:epsilon=8,delta=1e-6", "dp-ratings:epsilon=8,delta=1e-6,scale=1..5",
+     "dp-tags:epsilon=8,delta=1e-6", "mbrw"],
+)  # fmt: skip
+def test_a_german_sheet_has_no_english_field(spec: str, tmp_path: Path) -> None:
+    made = parse(spec)
+    ids = pl.Series(["a", "b"])
+    promise = made.guarantee(PublicInfo("tags", "user", ids, ids, True))
+    ledger.append(tmp_path / "ledger.jsonl", ledger.entry(made, promise))
+    ledger.look(tmp_path / "ledger.jsonl", "tune", [spec], lambda: "x")
+    found = measured()
+    found["skipped"] = [{"name": "copies", "why": "copies needs the order of clicks, in the data and in the release"}]
+    manifest = MANIFEST | {"spec": spec, "guarantee": promise.record()}
+    context = Context(read_recipient("public"), ledger=str(tmp_path / "ledger.jsonl"))
+    text = page(sheet(manifest, found, context, teller("sheet", "de")) | {"decision": None}, "de")
+    assert 'lang="en"' not in text and "braucht die Reihenfolge der Klicks" in text
+    for english in (made.card(), promise.sentence, " the ", "looked", "release", "promises"):
+        assert english not in text.partition("</style>")[2].replace("sheet.release", "")
+    other = manifest | {"guarantee": promise.record() | {"sentence": "Another version wrote <b>this</b>."}}
+    if promise.status != "proved":
+        text = page(sheet(other, found, context, teller("sheet", "de")) | {"decision": None}, "de")
+        assert '<span lang="en">Another version wrote &lt;b&gt;this&lt;/b&gt;.</span>' in text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+import itertools
+import re
+from contextlib import suppress
+from dataclasses import MISSING, fields, replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +19,7 @@ from recveil.mechanisms.blur import Blur
 from recveil.mechanisms.spec import parse, text
 from recveil.releases import local
 from recveil.releases.release import release
+from recveil.web.messages.said import said
 
 # Parameters without a default, or whose default is too large for the world below, need a value here.
 REQUIRED: dict[str, str] = {
@@ -27,6 +31,11 @@ REQUIRED: dict[str, str] = {
     "shuffle-nnn": "k=10",
     "tag-suppression": "topics=4,sweeps=20",
     "threshold": "k=3",
+}
+SPOKEN = {
+    "mask": ["p=0.9", "p=0.99999"],
+    "mbrw": ["theta=0.7", "theta=0.7,redraw=true", "k=4,memory=normal(3,2)"],
+    "microaggregation": ["k=1"],
 }
 
 
@@ -105,6 +114,37 @@ def test_the_promise_is_data_and_the_card_speaks(name: str) -> None:
         assert promise.proof
         assert release(data, mechanism(name), seed=1).guarantee.status == "experiment"
     assert len(mechanism(name).card()) > 80
+
+
+def variants(name: str) -> list[Mechanism]:
+    """The mechanism with each of its choices, as far as they go together, and with what its words depend on."""
+    found = [parse(f"{name}:{more}") for more in SPOKEN.get(name, [])] + [mechanism(name)]
+    for f in fields(found[-1]):
+        for made in list(found) if isinstance(f.metadata.get("rule"), tuple) else ():
+            for value in f.metadata["rule"]:
+                with suppress(RecveilError):
+                    found.append(replace(made, **{f.name: value}))
+    return found
+
+
+@every
+def test_what_it_says_is_said_in_german_with_the_same_figures(name: str) -> None:
+    items = pl.Series(["a", "b", "c"])
+    for made in variants(name):
+        texts = [made.card()]
+        for unit, catalogue in itertools.product(("user", "session"), (False, True)):
+            promise = made.guarantee(PublicInfo("tags", unit, items, items, catalogue, ("users",) * catalogue, items))
+            texts += [promise.sentence] * (promise.status != "proved") + [promise.given or "", promise.neighbours or ""]
+            texts += [promise.weakness or ""]
+        for english in filter(None, texts):
+            german = said(english, "de")
+            assert german and german != english, english
+            assert figures(english) == figures(german)
+    assert said(f"{mechanism(name).card()} This is no sentence of ours.", "de") is None
+
+
+def figures(text: str) -> list[str]:
+    return sorted(re.sub("[.,]", "", number) for number in re.findall(r"\d(?:[\d.,]*\d)?", text))
 
 
 @every

@@ -16,6 +16,7 @@ from recveil.governance.recipients import Recipient
 from recveil.intervals import Estimate, difference, wilson
 from recveil.report.words import percent
 from recveil.web.messages import Tell, teller
+from recveil.web.messages.said import said
 
 BELOW, ABOVE, BETWEEN = "below the limit", "above the limit", "cannot tell"
 UNJUDGED = ("nearest", "sybil")  # held against no limit
@@ -112,7 +113,12 @@ def _why(attack: str, reason: str | None, tell: Tell) -> str:
     if reason is None:
         return tell(f"unjudged.{attack}" if attack in UNJUDGED else "not_run")
     brought = MEASURES[attack].brought
-    return tell(f"needs.{brought}") if brought and reason.startswith(f"{attack} needs ") else reason
+    return tell(f"needs.{brought}") if brought and reason.startswith(f"{attack} needs ") else own(reason, tell)
+
+
+def own(text: str, tell: Tell) -> str:
+    """What is kept in English, in the language of a page, where that is known."""
+    return said(text, tell("language")) or text
 
 
 def uncovered(found: Sequence[Finding]) -> list[str]:

@@ -101,7 +101,8 @@ def recommend(
     if not proved:
         sentences.append(tell("no_promise"))
     elif weakness := from_record(promise).weakness:
-        sentences.append(tell("weak_promise", weakness=weakness))
+        weak = "; ".join(evidence.own(reason, tell) for reason in weakness.split("; "))
+        sentences.append(tell("weak_promise", weakness=weak))
     above = [f for f in found if f.verdict == ABOVE]
     against = [tell("above", attack=tell(f"attack.{f.attack}"), share=percent(f.value)) for f in above]
     against += [tell("needs_promise")] * (to.needs_promise and not proved)
@@ -181,6 +182,7 @@ def _guarantee(manifest: dict[str, Any], tell: Tell) -> dict[str, Any]:
     people = manifest["users"]
     facts = manifest.get("series")
     return promise | {
+        "given": promise["given"] and evidence.own(promise["given"], tell),
         "words": _promised(promise, tell) if holds else "",
         "series": facts and tell("series", window=facts["window"], begin=facts["begin"], end=facts["end"],
                                  windows=facts["windows"], last=facts["period_end"], name=facts["name"],
@@ -217,7 +219,7 @@ def _residual(
              verdict=tell(f"verdict.{f.verdict}")) for f in found if f.verdict in (ABOVE, BETWEEN)
     ]  # fmt: skip
     if promise["given"]:
-        risks.append(tell("risk.given", given=promise["given"]))
+        risks.append(tell("risk.given", given=evidence.own(promise["given"], tell)))
     if promise["status"] == "proved" and promise["unit"] not in ("user", None):
         risks.append(tell("risk.unit", unit=tell(f"unit.{promise['unit']}")))
     if "series" in manifest:
@@ -241,6 +243,7 @@ def _ledger(context: Context, tell: Tell) -> dict[str, Any]:
         raise RecveilError(f"{context.ledger}: there is no such ledger; leave --ledger out, or name the right one")
     name = f"{context.ledger}, "
     lines = [line.removeprefix(name).removeprefix(f"{context.ledger}: ") for line in ledger.summary(context.ledger)]
+    lines = [evidence.own(line, tell) for line in lines]
     return {
         "lines": lines or [tell("ledger.empty")],
         "releases": ledger.registry(context.ledger)["releases"],

@@ -9,6 +9,7 @@ from typing import Any
 from recveil.report.page import markup, render
 from recveil.report.words import percent
 from recveil.web.messages import Tell, figure, teller
+from recveil.web.messages.said import said
 
 WIDTH, HEIGHT = 240, 150
 DOTS, STEP = 20, 11  # a hundred dots in rows of twenty
@@ -33,6 +34,7 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
             "number": lambda x: figure(_number(x), language),
             "plain": lambda x: figure(f"{x:g}", language),
             "raised": lambda text: text[:1].upper() + text[1:],
+            "said": lambda text: _said(text, language),
         },
         sheet=sheet,
         language=language,
@@ -49,6 +51,14 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
         odds=markup(odds(promise["epsilon"], tell)) if drawn else "",
         likely=_most(believed_after(0.5, promise["epsilon"])) if drawn else "",
     )
+
+
+def _said(text: str, language: str) -> Any:
+    """What is kept in English, in the page's language; what is not known there stays, marked as English."""
+    from markupsafe import Markup
+
+    own = said(text, language)
+    return Markup('<span lang="en">{}</span>').format(text) if own is None else own
 
 
 def _at(share: float) -> str:
