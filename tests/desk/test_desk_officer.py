@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from desks import JANE, RunningDesk, decides, officers_key
 
 from recveil.desk.project import views
 from recveil.desk.project.choices import ChoiceError
+from recveil.desk.project.commands import commands
 from recveil.desk.project.deciding import take_answer, withdraw_bundle
 from recveil.desk.project.folder import open_project
 from recveil.desk.project.jobs import JobStore
@@ -76,6 +78,29 @@ def publish(folder: Path) -> None:
     one = publish_job(desk, project.read()[0])
     desk.ask(one)
     desk.keep(one.id, perform(project, one, SILENT))
+
+
+def test_the_command_beside_decide_writes_the_sheet_of_the_page(
+    house: Path, recveil: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = open_project(house)
+    project.change(
+        {
+            "recipient": {
+                "name": "team", "purpose": "a 'course'", "contract": "No 5", "controller": 'The "Shop" \\ Sons',
+                "review": "2999-01-02", "limits": {"most_found": "0.05: the data are about health"},
+            },
+            "use": {"what": "recommend", "keep": 0.65},
+            "officer": {"until": "2999-01-01", "conditions": ["no joining"]},
+        }
+    )  # fmt: skip
+    page = views.sheet(project)
+    desk, choices = JobStore(project), project.read()[0]
+    command = shlex.split(commands(desk, choices, standing_bundle(desk, choices))["decide"][0])
+    monkeypatch.chdir(house)
+    made = recveil(*command[1:], json_answer=True)
+    assert made["digest"] == page["digest"] and made["sheet"]["asked"] == json.loads(json.dumps(page["asked"]))
+    assert page["context"]["controller"] == 'The "Shop" \\ Sons' and page["wish"][0]["asked"] == 0.65
 
 
 def test_the_recipient_sets_what_the_attackers_know(measured: Path) -> None:

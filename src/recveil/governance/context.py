@@ -5,6 +5,7 @@ Everything that a person says and nothing can measure stands here, as plain data
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -107,6 +108,21 @@ def read_context(path: str | Path) -> dict[str, Any]:
     limits = changed_limits(found.get("limits", {}), str(path))
     return {"review": found.get("review"), "wish": wished(found.get("wish", {}), str(path)), "declared": declared,
             "limits": limits}  # fmt: skip
+
+
+def context_file(context: Context) -> str:
+    """The file that `read_context` reads, of what a context says."""
+    said = {name: text for name, text in asdict(context.declared).items() if text}
+    lines = [f"{name} = {_toml(text)}" for name, text in said.items()]
+    lines += [f"review = {context.review}"] * bool(context.review)
+    lines += ["[wish]", *(f"{name} = {share}" for name, share in context.wish.items())]
+    for name, (value, reason) in context.limits.items():
+        lines += [f"[limits.{name}]", f"value = {value}", f"reason = {_toml(reason)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def wished(given: Any, where: str) -> dict[str, float]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from shlex import quote
 
 from recveil.desk.project.choices import Choices
+from recveil.desk.project.deciding import terms_file
 from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import FILE, attack_levels, keeps_ids
 from recveil.desk.project.solving import bound
@@ -30,7 +31,7 @@ def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, 
         "use": _tune(choices, data),
         "candidates": _compare(choices, data),
         "red-team": [_release(choices, data, name), _measure(desk, choices, data, name)],
-        "decide": _decide(choices, place),
+        "decide": _decide(desk, choices, name),
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
         "judge": _judge(choices, data, place),
         "watch": ([f"recveil ledger show --ledger {quote(ledger)}"] if ledger else []) + _series(desk),
@@ -119,11 +120,14 @@ def _measure(desk: JobStore, choices: Choices, data: str, name: str) -> str:
     return " ".join([*parts, f"--sign {quote(choices.owner.key or 'keys/owner.key')}"])
 
 
-def _decide(choices: Choices, place: str) -> list[str]:
-    """The sheet, to be read; then the file that goes to the officer."""
-    to = choices.recipient
-    sheet = f"recveil decide {place} --recipient {quote(to.name or 'public')}"
-    sheet += f" --purpose {quote(to.purpose)}" if to.purpose else ""
+def _decide(desk: JobStore, choices: Choices, name: str) -> list[str]:
+    """The sheet, to be read, under the digest of the page's; then the file that goes to the officer."""
+    to, place, ledger = choices.recipient, f"bundles/{name}", choices.release.ledger
+    said = [("--recipient", to.name or "public"), ("--purpose", to.purpose), ("--contract", to.contract)]
+    said += [("--until", choices.officer.until), *(("--condition", words) for words in choices.officer.conditions)]
+    said += [("--ledger", ledger if ledger and desk.project.path(ledger).exists() else "")]
+    terms = "".join(f" {option} {quote(words)}" for option, words in said if words)
+    sheet = f"recveil decide {place}{terms} --context private/{terms_file(name)}"
     return [sheet, f"recveil dossier pack {place} -o dossier.zip"]
 
 

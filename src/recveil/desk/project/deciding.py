@@ -11,17 +11,25 @@ from recveil.desk.project.choices import ChoiceError, Choices, day_of, last_day
 from recveil.desk.project.folder import Project
 from recveil.desk.project.solving import BOUNDS
 from recveil.errors import RecveilError
-from recveil.governance import dossier
-from recveil.governance.context import Context, Declared, changed_limits
+from recveil.governance import dossier, owner
+from recveil.governance.context import Context, Declared, changed_limits, context_file
 from recveil.governance.decision import Decider, NoReasonError, decide, withdraw
 from recveil.releases.claims import APPROVED, OWNER
 from recveil.releases.keys import load_key
+from recveil.releases.places import Folder
 from recveil.releases.signing import Ask
 
 
 def write_sheet(project: Project, choices: Choices, name: str) -> dict[str, Any]:
-    """The decision sheet as it stands now, without a decision."""
-    return dict(decide(bundle_place(project, name), question(project, choices))["sheet"])
+    """The decision sheet as it stands now, without a decision; its terms are kept for the command beside the page."""
+    context = question(project, choices)
+    owner.put(Folder(project.room("private")), terms_file(name), context_file(context))
+    return dict(decide(bundle_place(project, name), context)["sheet"])
+
+
+def terms_file(name: str) -> str:
+    """What the question about a bundle says in words, in the room of what is private."""
+    return f"{name}-context.toml"
 
 
 def sign_decision(
@@ -88,7 +96,7 @@ def question(project: Project, choices: Choices) -> Context:
     if not to.name:
         raise ChoiceError("recipient.name", "nobody receives it yet: choose a recipient")
     ledger = project.path(choices.release.ledger) if choices.release.ledger else None
-    wish = {BOUNDS[choices.use.what]: choices.use.keep} if choices.use.what else {}
+    wish = {BOUNDS[choices.use.what]: float(choices.use.keep)} if choices.use.what else {}
     return Context(
         recipient(project, to.name),
         to.purpose,
