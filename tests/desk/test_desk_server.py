@@ -298,9 +298,11 @@ def test_from_a_bundle_to_what_goes_out(desk: RunningDesk) -> None:
 
 
 def test_the_commands_of_the_screens_are_taken_as_they_stand(desk: RunningDesk, recveil: Callable[..., Any]) -> None:
-    """Of a folder of its own: with the keys of the desk, and nothing of what it made."""
+    """Of a folder of its own: with the keys of the desk and the terms of its sheets, and nothing else that it made."""
     shutil.copytree(desk.folder / "keys", "keys")
     Path("private").mkdir()
+    for terms in (desk.folder / "private").glob("*-context.toml"):
+        shutil.copy(terms, "private")
     Path("bundles").mkdir()
     shown = desk.choose(candidates={"measures": ["linkage"]})["commands"]
     assert list(shown) == list(STEPS)
