@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,7 +164,8 @@ def door(kind: str, house: House, run: Callable[..., Any]) -> Iterator[Door]:
     try:
         yield Pages(house, client(create_app(state, keys), keys), keys)
     finally:
-        asyncio.run(state.close())
+        with ThreadPoolExecutor(1) as beside:  # a browser of another test may have left its loop in this thread
+            beside.submit(lambda: asyncio.run(state.close())).result()
 
 
 def client(app: Any, keys: Keys) -> TestClient:

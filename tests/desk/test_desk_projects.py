@@ -138,6 +138,7 @@ def test_an_owner_finds_her_projects_on_the_first_page(browser: Any, desk: Runni
     owner.wait("dialog.sure[open]")
     owner.page.keyboard.press("Escape")
     assert desk.state()["choices"]["data"]["source"] == SMALL
+    desk.until_idle()  # where work is under way no other project is opened
     owner.click("#take-tour")
     owner.wait("#tour:not([hidden])")
     owner.wait("#found .big", 120)

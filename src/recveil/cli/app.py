@@ -5,6 +5,8 @@ Exit codes: 0 done, 1 the input or the request is wrong, 2 usage, 3 a check did 
 
 import os
 import sys
+from _thread import interrupt_main
+from threading import Timer
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -110,14 +112,39 @@ def _main(
     pass
 
 
-def _stopped() -> NoReturn:
-    print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
-    sys.exit(INTERRUPTED)
+class _Interrupts:
+    """Ctrl-C that C code does not pass on: callbacks of the compiler swallow it, elsewhere it becomes another error."""
+
+    def __init__(self) -> None:
+        self.swallowed = self.over = False
+        self._before, sys.unraisablehook = sys.unraisablehook, self._unraisable
+
+    def _unraisable(self, seen: "sys.UnraisableHookArgs") -> None:
+        if self.over:
+            return
+        if not issubclass(seen.exc_type, KeyboardInterrupt):
+            self._before(seen)
+            return
+        self.swallowed = True
+        again = Timer(0.1, interrupt_main)  # when the callback is over
+        again.daemon = True
+        again.start()
+
+    def behind(self, error: BaseException | None) -> bool:
+        while error and not isinstance(error, KeyboardInterrupt):
+            error = error.__cause__ or error.__context__
+        return self.swallowed or error is not None
+
+    def stop(self) -> NoReturn:
+        self.over = True
+        print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def main() -> None:
     # The allocator inside polars, read when it is loaded: give back at once what reading a large log took.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+    interrupts = _Interrupts()
     try:
         app()
     except RecveilError as error:
@@ -130,10 +157,14 @@ def main() -> None:
         print(f"recveil: {NO_MEMORY}; nothing half written is left behind", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        _stopped()
+        interrupts.stop()
     except SystemExit as done:  # typer makes a silent exit of Ctrl-C
         if done.code == INTERRUPTED:
-            _stopped()
+            interrupts.stop()
         raise
     except BrokenPipeError:
         sys.exit(0)
+    except Exception as error:
+        if interrupts.behind(error):
+            interrupts.stop()
+        raise
