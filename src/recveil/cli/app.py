@@ -135,6 +135,10 @@ class _Interrupts:
             error = error.__cause__ or error.__context__
         return self.swallowed or error is not None
 
+    def end(self) -> None:
+        if not self.over:  # at the end of a stopped process nobody asks what else is put away
+            sys.unraisablehook = self._before
+
     def stop(self) -> NoReturn:
         self.over = True
         print("recveil: stopped; nothing half written is left behind", file=sys.stderr)
@@ -168,3 +172,5 @@ def main() -> None:
         if interrupts.behind(error):
             interrupts.stop()
         raise
+    finally:
+        interrupts.end()
