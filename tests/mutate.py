@@ -32,7 +32,7 @@ from reaching import PACKAGE, PROJECT, QUIET, TESTS, Reached, modules, reach
 
 LIBRARIES = (
     "hypothesis", "numba", "numpy", "polars", "pyarrow.parquet", "pytest", "scipy.optimize", "scipy.sparse.linalg",
-    "scipy.stats", "typer",
+    "scipy.stats", "click",
 )  # fmt: skip
 LONGEST = 15.0  # seconds of one test
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {

@@ -9,11 +9,8 @@ from making.markdown import cell, table
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    import typer.main
-
     from recveil.cli import app
 
-    root: Any = typer.main.get_command(app)
     lines = [
         "# Every command and option",
         "",
@@ -21,8 +18,8 @@ def pages() -> Iterator[tuple[str, str]]:
         "[Commands](commands.md).",
         "",
     ]
-    for name in sorted(root.commands):
-        lines += _command(f"recveil {name}", root.commands[name], 2)
+    for name in sorted(app.commands):
+        lines += _command(f"recveil {name}", app.commands[name], 2)
     yield "reference/options.md", "\n".join(lines) + "\n"
 
 
@@ -52,14 +49,11 @@ def _names(parameter: Any) -> str:
 
 def _kind(parameter: Any) -> str:
     """What stands for its value where the option names nothing: as --help has it."""
-    of = parameter.type_descriptor.annotation
-    return {"str": "TEXT", "int": "NUMBER", "float": "NUMBER"}.get(getattr(of, "__name__", ""), "VALUE")
+    return "TEXT" if parameter.type.name == "text" else "NUMBER"
 
 
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
     value = parameter.default
-    if value is None or value is False or value == () or callable(value):
-        return ""
-    return f"`{value}`"
+    return f"`{value}`" if isinstance(value, str | int | float) and value is not False else ""

@@ -28,8 +28,6 @@ WORDS = {
 
 def options() -> dict[str, tuple[str, list[str]]]:
     """Each option with its help and the commands that take it; where they differ, the first one's help."""
-    import typer.main
-
     from recveil.cli import app
 
     found: dict[str, tuple[str, list[str]]] = {}
@@ -42,7 +40,7 @@ def options() -> dict[str, tuple[str, list[str]]]:
         for sub, below in sorted(getattr(command, "commands", {}).items()):
             look(f"{name} {sub}".strip(), below)
 
-    look("", typer.main.get_command(app))
+    look("", app)
     return found
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-import typer
 from serving import ADMIN, API, client_of, join, opened, running
 
 from recveil.advisor.logs import REQUEST, JsonLines
@@ -25,7 +24,7 @@ FILMS = "sample:films?users=60,items=50"
 
 
 def options() -> set[str]:
-    command = typer.main.get_command(app).commands["advisor"].commands["serve"]  # type: ignore[attr-defined]
+    command = app.commands["advisor"].commands["serve"]
     return {parameter.name for parameter in command.params}
 
 

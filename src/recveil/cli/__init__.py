@@ -1,7 +1,4 @@
-"""The command line: one file per command, each calling one public function. Nothing heavy is imported at start.
-
-Commands do without postponed annotations where they can: typer would evaluate them at every start, twice.
-"""
+"""The command line: one file per command, each calling one public function. Nothing heavy is imported at start."""
 
 from __future__ import annotations
 

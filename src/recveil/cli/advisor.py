@@ -8,19 +8,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+import click
 
 from recveil.cli.arguments import Columns, Duplicates, Json, NoSeed, answer, read_released, say
+from recveil.cli.commands import Group
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 VARIABLES = "RECVEIL_SERVE"  # and the name of an option: RECVEIL_SERVE_DATABASE
-advisor = typer.Typer(no_args_is_help=True, help="Serve the click advisor: what a click gives, and gives away.")
+advisor = Group("advisor", "Serve the click advisor: what a click gives, and gives away.")
 
 
-def _settings_file(context: typer.Context, file: str | None) -> str | None:
+def _settings_file(context: click.Context, _parameter: click.Parameter, file: str | None) -> str | None:
     """Let a TOML file give the defaults of options."""
     import tomllib
 
@@ -38,68 +40,64 @@ def _settings_file(context: typer.Context, file: str | None) -> str | None:
     return file
 
 
-@advisor.command(context_settings={"auto_envvar_prefix": VARIABLES})
+@advisor.adds(auto_envvar_prefix=VARIABLES)
 def serve(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="A log whose people and items come first; else it starts empty."),
+        Argument(metavar="DATA", help="A log whose people and items come first; else it starts empty."),
     ] = None,
     sample: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Invented people and items to try it with: films.")
+        str | None, Option(metavar="NAME", help="Invented people and items to try it with: films.")
     ] = None,
     columns: Columns = None,
-    database: Annotated[str, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = "recveil.sqlite",
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
-    min_people: Annotated[int, typer.Option(min=1, help="Item profiles of fewer people are not shown.")] = 5,
+    database: Annotated[str, Option(metavar="URL", help="A SQLite file, or postgresql://...")] = "recveil.sqlite",
+    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="0: any free one.")] = 8000,
+    min_people: Annotated[int, Option(min=1, help="Item profiles of fewer people are not shown.")] = 5,
     counters: Annotated[
         str,
-        typer.Option(metavar="private|exact", help="Public counters with a bound, or exact ones for a closed group."),
+        Option(metavar="private|exact", help="Public counters with a bound, or exact ones for a closed group."),
     ] = "private",
-    epsilon: Annotated[float, typer.Option(help="The budget of private counters for one click.")] = 2.0,
-    delta: Annotated[float, typer.Option(help="The chance that this promise fails.")] = 1e-6,
-    looks: Annotated[int, typer.Option(help="How often a year private counters are shown anew.")] = 365,
-    changes: Annotated[int, typer.Option(help="Of one's mind about an item, that ever reach private counters.")] = 2,
+    epsilon: Annotated[float, Option(help="The budget of private counters for one click.")] = 2.0,
+    delta: Annotated[float, Option(help="The chance that this promise fails.")] = 1e-6,
+    looks: Annotated[int, Option(help="How often a year private counters are shown anew.")] = 365,
+    changes: Annotated[int, Option(help="Of one's mind about an item, that ever reach private counters.")] = 2,
     recommend: Annotated[
         str,
-        typer.Option(metavar="model|neighbours", help="From a private model of items, or, in a closed group, people."),
+        Option(metavar="model|neighbours", help="From a private model of items, or, in a closed group, people."),
     ] = "model",
-    model_epsilon: Annotated[float, typer.Option(help="The budget of a year's item models for one person.")] = 4.0,
-    model_refreshes: Annotated[int, typer.Option(help="How many item models are made in a year.")] = 4,
+    model_epsilon: Annotated[float, Option(help="The budget of a year's item models for one person.")] = 4.0,
+    model_refreshes: Annotated[int, Option(help="How many item models are made in a year.")] = 4,
     model_people: Annotated[
-        int, typer.Option(min=1, help="A model waits for so many people, as the public count says.")
+        int, Option(min=1, help="A model waits for so many people, as the public count says.")
     ] = 500,
-    publish_every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
+    publish_every: Annotated[float, Option(min=0.05, help="Seconds between looks at public profiles.")] = 60.0,
     like: Annotated[
-        float | None, typer.Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
+        float | None, Option(metavar="RATING", help="From which rating of DATA on it is a like; else mid-scale.")
     ] = None,
-    titles: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Titles of the items: a table of id and title.")
-    ] = None,
-    rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each person.")] = 20.0,
-    accounts: Annotated[int, typer.Option(min=1, help="New accounts an hour from each address.")] = 60,
+    titles: Annotated[str | None, Option(metavar="FILE", help="Titles of the items: a table of id and title.")] = None,
+    rate: Annotated[float, Option(min=0.1, help="Requests a second for each person.")] = 20.0,
+    accounts: Annotated[int, Option(min=1, help="New accounts an hour from each address.")] = 60,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
+        bool, Option("--behind-proxy", help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
     ] = False,
     trust_proxy: Annotated[
-        str, typer.Option(metavar="NETWORKS", help="The same of proxies in these networks, such as 10.0.0.0/8.")
+        str, Option(metavar="NETWORKS", help="The same of proxies in these networks, such as 10.0.0.0/8.")
     ] = "",
     site: Annotated[
-        str, typer.Option(metavar="NAMES", help="Host names it is asked under, beside localhost and addresses.")
+        str, Option(metavar="NAMES", help="Host names it is asked under, beside localhost and addresses.")
     ] = "",
     trust_clock: Annotated[
-        bool, typer.Option("--trust-clock", help="Start although the clock is far from the newest visit.")
+        bool, Option("--trust-clock", help="Start although the clock is far from the newest visit.")
     ] = False,
     admin_token_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
+        str | None, Option(metavar="FILE", help="The admin token; else RECVEIL_ADMIN_TOKEN, else a new one.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve together, on PostgreSQL.")] = 1,
-    log: Annotated[str, typer.Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
+    workers: Annotated[int, Option(min=1, max=64, help="Processes that serve together, on PostgreSQL.")] = 1,
+    log: Annotated[str, Option(metavar="text|json", help="The form of the log on standard error.")] = "text",
     config: Annotated[  # noqa: ARG001
         str | None,
-        typer.Option(
-            metavar="FILE", callback=_settings_file, is_eager=True, help="Settings as TOML: names of options."
-        ),
+        Option(metavar="FILE", callback=_settings_file, is_eager=True, help="Settings as TOML: names of options."),
     ] = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,

@@ -7,16 +7,16 @@ import os
 import sys
 from _thread import interrupt_main
 from threading import Timer
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from recveil.cli.advisor import advisor
 from recveil.cli.arguments import say
 from recveil.cli.assess import assess
 from recveil.cli.audit import audit
 from recveil.cli.clicks import clicks
+from recveil.cli.commands import Group, command_of
 from recveil.cli.compare import compare
 from recveil.cli.decide import decide
 from recveil.cli.demo import demo
@@ -58,58 +58,43 @@ GROUPS = {
 OLD_NAMES = {"attack": ["measure"], "serve": ["advisor", "serve"]}
 
 
-class CommandsByTheWay(TyperGroup):
+class CommandsByTheWay(Group):
     """Commands in the order of the work, not of the alphabet."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if new := OLD_NAMES.get(args[0]):
             say(f"recveil {args[0]} is recveil {' '.join(new)} now; the old name goes with the next version")
             args = [*new, *args[1:]]
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(62)) for name in names])
 
 
-app = typer.Typer(
-    name="recveil",
-    cls=CommandsByTheWay,
-    help="The release desk for recommender data: assess, protect, attack, compare and publish.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (
-    assess, audit, clicks, compare, decide, demo, desk, export, inspect, measure, mechanisms, predict, recommend,
-    release, reproduce, run, tune, verify, withdraw,
-):  # fmt: skip
-    app.command()(command)
-app.add_typer(advisor, name="advisor")
-app.add_typer(judge, name="judge")
-app.add_typer(dossier, name="dossier")
-app.add_typer(keys, name="keys")
-app.add_typer(ledger, name="ledger")
-app.add_typer(series, name="series")
-app.add_typer(store, name="store")
-
-
-def _version(wanted: bool) -> None:
+def _version(_context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
         from recveil import __version__
 
         print(__version__)
-        raise typer.Exit
+        raise SystemExit(0)
 
 
-@app.callback()
-def _main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
-) -> None:
-    pass
+app = CommandsByTheWay(
+    "recveil",
+    "The release desk for recommender data: assess, protect, attack, compare and publish.",
+    params=[
+        click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show it.")
+    ],
+)
+for one in (
+    assess, audit, clicks, compare, decide, demo, desk, export, inspect, measure, mechanisms, predict, recommend,
+    release, reproduce, run, tune, verify, withdraw,
+):  # fmt: skip
+    app.add_command(command_of(one))
+for group in (advisor, judge, dossier, keys, ledger, series, store):
+    app.add_command(group)
 
 
 class _Interrupts:
@@ -150,7 +135,10 @@ def main() -> None:
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
     interrupts = _Interrupts()
     try:
-        app()
+        sys.exit(app.main(prog_name="recveil", standalone_mode=False))
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(wrong.exit_code)
     except RecveilError as error:
         print(f"recveil: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)
@@ -160,12 +148,8 @@ def main() -> None:
     except MemoryError:
         print(f"recveil: {NO_MEMORY}; nothing half written is left behind", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # which click makes of Ctrl-C
         interrupts.stop()
-    except SystemExit as done:  # typer makes a silent exit of Ctrl-C
-        if done.code == INTERRUPTED:
-            interrupts.stop()
-        raise
     except BrokenPipeError:
         sys.exit(0)
     except Exception as error:

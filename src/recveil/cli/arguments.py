@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
@@ -18,77 +17,67 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="A file, several, a folder of parts, a pattern; or sample:films."),
+    Argument(metavar="DATA", help="A file, several, a folder of parts, a pattern; or sample:films."),
 ]
 Columns = Annotated[
-    str | None, typer.Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
+    str | None, Option("--columns", metavar="ROLE=NAME,...", help="Such as user=uid,item=movie,rating=stars.")
 ]
 Types = Annotated[
     str | None,
-    typer.Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
+    Option("--types", metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=int,user=text."),
 ]
 SchemaFile = Annotated[
     str | None,
-    typer.Option("--schema", metavar="FILE", help="What the columns are, as recveil inspect DATA --schema FILE wrote."),
+    Option("--schema", metavar="FILE", help="What the columns are, as recveil inspect DATA --schema FILE wrote."),
 ]
-Duplicates = Annotated[
-    str, typer.Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")
-]
-FoldTags = Annotated[bool, typer.Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
-EngineName = Annotated[str, typer.Option("--engine", help="Where the work is done: local, or spark.")]
+Duplicates = Annotated[str, Option("--duplicates", metavar="RULE", help="Repeated pairs: last, first, all, or error.")]
+FoldTags = Annotated[bool, Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")]
+EngineName = Annotated[str, Option("--engine", help="Where the work is done: local, or spark.")]
 Master = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--master", metavar="URL", help="Of Spark: spark://host:7077, sc://host:15002, yarn, local[4]; else local[*]."
     ),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk."),
+    Option("--memory", metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk."),
 ]
 ScratchFolder = Annotated[
     str | None,
-    typer.Option("--scratch", metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle."),
+    Option("--scratch", metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle."),
 ]
 OutsideBudget = Annotated[
-    bool, typer.Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
+    bool, Option("--outside-budget", help="Let in what promises nothing that the ledger's budget counts.")
 ]
 LookedLedger = Annotated[
     str | None,
-    typer.Option("--ledger", metavar="FILE", help="Enter there that DATA were looked at, before anything is."),
+    Option("--ledger", metavar="FILE", help="Enter there that DATA were looked at, before anything is."),
 ]
 ItemsFile = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--items", "--catalogue", "--features", metavar="FILE",
         help="Your public file of items: item, title, category, any columns; csv, parquet, jsonl.",
     ),
 ]  # fmt: skip
 ItemsArePublic = Annotated[
     bool,
-    typer.Option(
-        "--catalogue-is-public", help="My word that all of --items stands there whether or not anybody touched it."
-    ),
+    Option("--catalogue-is-public", help="My word that all of --items stands there whether or not anybody touched it."),
 ]
-Trust = Annotated[
-    str | None, typer.Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")
-]
-Owner = Annotated[
-    str | None, typer.Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")
-]
+Trust = Annotated[str | None, Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")]
+Owner = Annotated[str | None, Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")]
 DeclaredSize = Annotated[
     str | None,
-    typer.Option("--size", metavar="NUMBERS", help="For a forecast: people=5000,items=800,rows=90000, about."),
+    Option("--size", metavar="NUMBERS", help="For a forecast: people=5000,items=800,rows=90000, about."),
 ]
 CountedSize = Annotated[
     float | None,
-    typer.Option("--count", metavar="EPSILON", help="Or count them with this noise, which --ledger keeps."),
+    Option("--count", metavar="EPSILON", help="Or count them with this noise, which --ledger keeps."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-NoSeed = Annotated[int | None, typer.Option("--seed", hidden=True)]  # accepted since the first version; it does nothing
-Seed = Annotated[
-    int | None, typer.Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")
-]
+Json = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
+NoSeed = Annotated[int | None, Option("--seed", hidden=True)]  # accepted since the first version; it does nothing
+Seed = Annotated[int | None, Option("--seed", help="Makes the run repeatable: an experiment, not for publication.")]
 
 
 def read_data(data: Any, schema: Any, progress: Progress) -> Interactions:

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -16,6 +14,7 @@ from recveil.cli.arguments import (
     numbers,
     terminal,
 )
+from recveil.options import Option
 
 
 def assess(
@@ -23,7 +22,7 @@ def assess(
     columns: Columns = None,
     schema: SchemaFile = None,
     known: Annotated[
-        str | None, typer.Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
+        str | None, Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
     ] = None,
     memory: Memory = None,
     scratch: ScratchFolder = None,

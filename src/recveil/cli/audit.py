@@ -2,21 +2,20 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import ItemsFile, Json, SchemaFile, Seed, answer, one_file, terminal
+from recveil.options import Argument, Option
 
 
 def audit(
-    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A mechanism, such as dp-streams:epsilon=1,delta=1e-6.")],
-    data: Annotated[str | None, typer.Option(metavar="DATA", help="Data to put the canary into; else a toy.")] = None,
-    columns: Annotated[str | None, typer.Option(metavar="ROLE=NAME,...", help="Such as user=uid,item=movie.")] = None,
+    spec: Annotated[str, Argument(metavar="SPEC", help="A mechanism, such as dp-streams:epsilon=1,delta=1e-6.")],
+    data: Annotated[str | None, Option(metavar="DATA", help="Data to put the canary into; else a toy.")] = None,
+    columns: Annotated[str | None, Option(metavar="ROLE=NAME,...", help="Such as user=uid,item=movie.")] = None,
     schema: SchemaFile = None,
-    runs: Annotated[int, typer.Option(help="Releases of each of the two neighbouring data sets.")] = 1000,
-    one_run: Annotated[bool, typer.Option("--one-run", help="One release with many canaries instead.")] = False,
-    canaries: Annotated[int, typer.Option(help="With --one-run: canaries, each in or out by a coin.")] = 1000,
+    runs: Annotated[int, Option(help="Releases of each of the two neighbouring data sets.")] = 1000,
+    one_run: Annotated[bool, Option("--one-run", help="One release with many canaries instead.")] = False,
+    canaries: Annotated[int, Option(help="With --one-run: canaries, each in or out by a coin.")] = 1000,
     items: ItemsFile = None,
-    confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
+    confidence: Annotated[float, Option(help="Of the bound.")] = 0.95,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -67,4 +66,4 @@ def audit(
             )
     answer(record, [*lines, f"verdict: {record['verdict']}"], as_json)
     if record["verdict"] == "broken":
-        raise typer.Exit(3)
+        raise SystemExit(3)

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -17,6 +15,7 @@ from recveil.cli.arguments import (
     answer,
     terminal,
 )
+from recveil.options import Option
 
 
 def clicks(
@@ -24,15 +23,11 @@ def clicks(
     columns: Columns = None,
     schema: SchemaFile = None,
     like: Annotated[
-        float | None, typer.Option(metavar="RATING", help="From which rating on it is a like; else mid-scale.")
+        float | None, Option(metavar="RATING", help="From which rating on it is a like; else mid-scale.")
     ] = None,
-    base: Annotated[str, typer.Option(metavar="e|2|10", help="Of the logarithm in disclosure.")] = "e",
-    users: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a row for each person: .csv, .parquet.")
-    ] = None,
-    items: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a row for each item: .csv, .parquet.")
-    ] = None,
+    base: Annotated[str, Option(metavar="e|2|10", help="Of the logarithm in disclosure.")] = "e",
+    users: Annotated[str | None, Option(metavar="FILE", help="Write a row for each person: .csv, .parquet.")] = None,
+    items: Annotated[str | None, Option(metavar="FILE", help="Write a row for each item: .csv, .parquet.")] = None,
     duplicates: Duplicates = "last",
     engine: EngineName = "local",
     master: Master = None,

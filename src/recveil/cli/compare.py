@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -22,43 +20,42 @@ from recveil.cli.arguments import (
     terminal,
 )
 from recveil.errors import RecveilError
+from recveil.options import Option
 
 
 def compare(
     data: Data,
     with_: Annotated[
         list[str],
-        typer.Option("--with", metavar="SPEC", help="A mechanism, or a release made elsewhere; once for each."),
+        Option("--with", metavar="SPEC", help="A mechanism, or a release made elsewhere; once for each."),
     ],
     releases: Annotated[
         list[str] | None,
-        typer.Option("--release", metavar="FILE", help="A release made by another tool; once for each."),
+        Option("--release", metavar="FILE", help="A release made by another tool; once for each."),
     ] = None,
-    out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="FILE", help="Where the report goes, .html.")
-    ] = None,
-    figures: Annotated[str | None, typer.Option(metavar="DIR", help="Every figure as SVG and PNG, too.")] = None,
-    only: Annotated[str | None, typer.Option(metavar="NAMES", help="Measures, such as linkage,lift.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The quick referees: for a first look.")] = False,
-    holdout: Annotated[float, typer.Option(help="The share of people held out as strangers and judges.")] = 0.2,
-    splits: Annotated[int, typer.Option(help="For the order of algorithms; 5 or more to trust it.")] = 1,
+    out: Annotated[str | None, Option("-o", "--out", metavar="FILE", help="Where the report goes, .html.")] = None,
+    figures: Annotated[str | None, Option(metavar="DIR", help="Every figure as SVG and PNG, too.")] = None,
+    only: Annotated[str | None, Option(metavar="NAMES", help="Measures, such as linkage,lift.")] = None,
+    quick: Annotated[bool, Option("--quick", help="The quick referees: for a first look.")] = False,
+    holdout: Annotated[float, Option(help="The share of people held out as strangers and judges.")] = 0.2,
+    splits: Annotated[int, Option(help="For the order of algorithms; 5 or more to trust it.")] = 1,
     shadows: Annotated[
-        int | None, typer.Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
+        int | None, Option(help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none.")
     ] = None,
     items: ItemsFile = None,
     attributes: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
+        Option(metavar="FILE", help="What people are, to be inferred, or hidden by blur: csv, parquet."),
     ] = None,
     ledger: LookedLedger = None,
     choose_epsilon: Annotated[
         float | None,
-        typer.Option(metavar="EPSILON", help="No figures: choose one with noise of this epsilon, entered in --ledger."),
+        Option(metavar="EPSILON", help="No figures: choose one with noise of this epsilon, entered in --ledger."),
     ] = None,
     stand_in: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Public rows to fit the candidates to, for --choose-epsilon.")
+        str | None, Option(metavar="FILE", help="Public rows to fit the candidates to, for --choose-epsilon.")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Measure everything anew.")] = False,
+    no_cache: Annotated[bool, Option("--no-cache", help="Measure everything anew.")] = False,
     columns: Columns = None,
     schema: SchemaFile = None,
     duplicates: Duplicates = "last",

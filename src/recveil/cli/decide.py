@@ -7,11 +7,12 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answer, say
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.governance.context import Context
@@ -19,31 +20,31 @@ if TYPE_CHECKING:
 
 
 def decide(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
-    as_: Annotated[str | None, typer.Option("--as", metavar="NAME, ROLE", help="Who decides.")] = None,
-    key: Annotated[str | None, typer.Option(metavar="KEY", help="The key of who decides.")] = None,
-    approve: Annotated[bool, typer.Option("--approve", help="Sign that it may go out.")] = False,
-    refuse: Annotated[bool, typer.Option("--refuse", help="Sign that it may not.")] = False,
-    recipient: Annotated[str, typer.Option(help="public, contractor, team, or a file of your own.")] = "public",
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="The last day of the approval.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help="Words that are published with the decision.")] = None,
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A bundle.")],
+    as_: Annotated[str | None, Option("--as", metavar="NAME, ROLE", help="Who decides.")] = None,
+    key: Annotated[str | None, Option(metavar="KEY", help="The key of who decides.")] = None,
+    approve: Annotated[bool, Option("--approve", help="Sign that it may go out.")] = False,
+    refuse: Annotated[bool, Option("--refuse", help="Sign that it may not.")] = False,
+    recipient: Annotated[str, Option(help="public, contractor, team, or a file of your own.")] = "public",
+    until: Annotated[str | None, Option(metavar="DATE", help="The last day of the approval.")] = None,
+    condition: Annotated[list[str] | None, Option(help="Words that are published with the decision.")] = None,
     reason: Annotated[
-        str, typer.Option(help="Why, published with the decision; needed where the evidence does not speak for it.")
+        str, Option(help="Why, published with the decision; needed where the evidence does not speak for it.")
     ] = "",
     sheet: Annotated[
-        str, typer.Option(metavar="DIGEST", help="The sheet that was read; else the one in the owner's folder.")
+        str, Option(metavar="DIGEST", help="The sheet that was read; else the one in the owner's folder.")
     ] = "",
-    purpose: Annotated[str, typer.Option(help="Why it is released; for the sheet alone.")] = "",
-    contract: Annotated[str, typer.Option(help="Under which contract; for the sheet alone.")] = "",
+    purpose: Annotated[str, Option(help="Why it is released; for the sheet alone.")] = "",
+    contract: Annotated[str, Option(help="Under which contract; for the sheet alone.")] = "",
     words: Annotated[
         str | None,
-        typer.Option("--context", metavar="FILE", help="Controller, legal basis, review, wish, limits: a TOML file."),
+        Option("--context", metavar="FILE", help="Controller, legal basis, review, wish, limits: a TOML file."),
     ] = None,
-    opinion: Annotated[str, typer.Option(help="The officer's own words; for the sheet alone.")] = "",
+    opinion: Annotated[str, Option(help="The officer's own words; for the sheet alone.")] = "",
     trust: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Whose key counts: the key must be an officer's in it.")
+        str | None, Option(metavar="FILE", help="Whose key counts: the key must be an officer's in it.")
     ] = None,
-    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
+    ledger: Annotated[str | None, Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
     owner: Owner = None,
     engine: EngineName = "local",
     master: Master = None,
@@ -146,5 +147,5 @@ def _warn(decider: Decider, context: Context) -> None:
         say(f"to be published word for word: {words}")
     if said:
         say("warning: make sure that these words name nobody in the data and no figure that was measured on them")
-    if sys.stdin.isatty() and not typer.confirm("Sign this?", err=True):
+    if sys.stdin.isatty() and not click.confirm("Sign this?", err=True):
         raise RecveilError("nothing was signed")

@@ -6,10 +6,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import Json, Seed, answer, say, terminal
 from recveil.errors import not_installed
+from recveil.options import Option
 
 if TYPE_CHECKING:
     from recveil.data import Interactions
@@ -24,7 +23,7 @@ MOST_EXPOSED = 4  # lines of the look before anything is done
 
 
 def demo(
-    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where bundle and report go.")] = "demo",
+    out: Annotated[str, Option("-o", "--out", metavar="DIR", help="Where bundle and report go.")] = "demo",
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:

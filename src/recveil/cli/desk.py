@@ -7,10 +7,9 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from recveil.cli.arguments import Json, NoSeed, answer, say
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.desk.pages.app import DeskServer
@@ -21,19 +20,19 @@ ADDRESS = "127.0.0.1"
 
 def desk(
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A file, or sample:films; it can be chosen on the page, too.")
+        str | None, Argument(metavar="DATA", help="A file, or sample:films; it can be chosen on the page, too.")
     ] = None,
-    project: Annotated[str, typer.Option(metavar="FOLDER", help="Where choices and results are kept.")] = "desk",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    project: Annotated[str, Option(metavar="FOLDER", help="Where choices and results are kept.")] = "desk",
+    port: Annotated[int, Option(min=0, max=65535, help="0: any free one.")] = 0,
     as_: Annotated[
-        str, typer.Option("--as", metavar="ROLE", help="officer: her door to the same folder, or to a dossier.")
+        str, Option("--as", metavar="ROLE", help="officer: her door to the same folder, or to a dossier.")
     ] = "owner",
-    key: Annotated[str, typer.Option(metavar="KEY", help="The officer's own key: a file, agent: or pkcs11:.")] = "",
-    trust: Annotated[str, typer.Option(metavar="FILE", help="Whose key counts; else trust.toml in FOLDER.")] = "",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")] = False,
+    key: Annotated[str, Option(metavar="KEY", help="The officer's own key: a file, agent: or pkcs11:.")] = "",
+    trust: Annotated[str, Option(metavar="FILE", help="Whose key counts; else trust.toml in FOLDER.")] = "",
+    no_browser: Annotated[bool, Option("--no-browser", help="Print the address and open nothing.")] = False,
     memory: Annotated[
         float | None,
-        typer.Option(min=0.1, metavar="GB", help="That one piece of work may take; else most of what is free."),
+        Option(min=0.1, metavar="GB", help="That one piece of work may take; else most of what is free."),
     ] = None,
     as_json: Json = False,
     seed: NoSeed = None,  # noqa: ARG001

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import Json, answer
+from recveil.cli.commands import Group
+from recveil.options import Argument, Option
 
-dossier = typer.Typer(no_args_is_help=True, help="Hand a bundle to the officer as one file, and take her answer back.")
+dossier = Group("dossier", "Hand a bundle to the officer as one file, and take her answer back.")
 
 
-@dossier.command()
+@dossier.adds()
 def pack(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle with a sheet (recveil decide).")],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="FILE", help="The dossier, .zip.")],
-    answered: Annotated[bool, typer.Option("--answer", help="Her answer: claims and evidence, without data.")] = False,
-    ledger: Annotated[str | None, typer.Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A bundle with a sheet (recveil decide).")],
+    out: Annotated[str, Option("-o", "--out", metavar="FILE", help="The dossier, .zip.")],
+    answered: Annotated[bool, Option("--answer", help="Her answer: claims and evidence, without data.")] = False,
+    ledger: Annotated[str | None, Option(metavar="FILE", help="Earlier releases about the same people.")] = None,
     as_json: Json = False,
 ) -> None:
     """Put a bundle, its sheet and its evidence into one file; it is for the officer, not for publication.
@@ -33,10 +33,10 @@ def pack(
     )
 
 
-@dossier.command("open")
+@dossier.adds("open")
 def open_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A dossier.")],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="FOLDER", help="A new folder for it.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A dossier.")],
+    out: Annotated[str, Option("-o", "--out", metavar="FOLDER", help="A new folder for it.")],
     as_json: Json = False,
 ) -> None:
     """Unpack a dossier: FOLDER/bundle is what is decided on, FOLDER/bundle.owner/decision.html the sheet.
@@ -50,10 +50,10 @@ def open_(
     answer({"bundle": str(bundle), "recipient": context.recipient.name}, lines, as_json)
 
 
-@dossier.command()
+@dossier.adds()
 def take(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The officer's answer.")],
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The bundle that it is about.")],
+    file: Annotated[str, Argument(metavar="FILE", help="The officer's answer.")],
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="The bundle that it is about.")],
     as_json: Json = False,
 ) -> None:
     """Add what the officer decided to a bundle's claims; nothing that stood there is changed.

@@ -2,17 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import EngineName, Json, Master, NoSeed, answer, say
+from recveil.options import Argument, Option
 
 
 def export(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
-    to: Annotated[str, typer.Option("--to", help="csv, huggingface, recbole, kaggle, frictionless, zip, challenge.")],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="A new folder; for zip a new file.")],
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A bundle.")],
+    to: Annotated[str, Option("--to", help="csv, huggingface, recbole, kaggle, frictionless, zip, challenge.")],
+    out: Annotated[str, Option("-o", "--out", metavar="DIR", help="A new folder; for zip a new file.")],
     court: Annotated[
-        str | None, typer.Option(metavar="DIR", help="For a challenge: the court whose items and limits it is about.")
+        str | None, Option(metavar="DIR", help="For a challenge: the court whose items and limits it is about.")
     ] = None,
     engine: EngineName = "local",
     master: Master = None,

@@ -6,8 +6,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -23,6 +21,7 @@ from recveil.cli.arguments import (
     terminal,
 )
 from recveil.errors import RecveilError
+from recveil.options import Option
 
 WIDEST = 140  # letters of a line
 ROLES = {
@@ -38,36 +37,36 @@ def inspect(
     types: Types = None,
     schema: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Propose a schema and write it there; one that is there is read by."),
+        Option(metavar="FILE", help="Propose a schema and write it there; one that is there is read by."),
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(metavar="LEVELS", help="The scale of ratings, to be confirmed: 1..5 or 0.5..5/0.5.")
+        str | None, Option(metavar="LEVELS", help="The scale of ratings, to be confirmed: 1..5 or 0.5..5/0.5.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Propose anew, in place of the schema that is there.")] = False,
-    encoding: Annotated[str | None, typer.Option(help="Of the text, such as cp1252 or utf-16.")] = None,
-    separator: Annotated[str | None, typer.Option(help="Between fields, such as ; or ::, or tab.")] = None,
-    no_header: Annotated[bool, typer.Option("--no-header", help="The first line is a row.")] = False,
-    decimal: Annotated[str | None, typer.Option(help="The sign in 4,5: a comma or a point.")] = None,
+    force: Annotated[bool, Option("--force", help="Propose anew, in place of the schema that is there.")] = False,
+    encoding: Annotated[str | None, Option(help="Of the text, such as cp1252 or utf-16.")] = None,
+    separator: Annotated[str | None, Option(help="Between fields, such as ; or ::, or tab.")] = None,
+    no_header: Annotated[bool, Option("--no-header", help="The first line is a row.")] = False,
+    decimal: Annotated[str | None, Option(help="The sign in 4,5: a comma or a point.")] = None,
     time_format: Annotated[
-        str | None, typer.Option(metavar="FORM", help="How dates are written, such as %d-%m-%Y; s+ms: mixed numbers.")
+        str | None, Option(metavar="FORM", help="How dates are written, such as %d-%m-%Y; s+ms: mixed numbers.")
     ] = None,
     missing: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Ratings that are none, such as 0,-1: rows to leave out.")
+        str | None, Option(metavar="NUMBERS", help="Ratings that are none, such as 0,-1: rows to leave out.")
     ] = None,
     events: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Read these events alone, such as purchase,cart.")
+        str | None, Option(metavar="NAMES", help="Read these events alone, such as purchase,cart.")
     ] = None,
     nobody: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="People who are none, such as NA,0: rows to leave out.")
+        str | None, Option(metavar="NAMES", help="People who are none, such as NA,0: rows to leave out.")
     ] = None,
     tolerate: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Leave out up to so many rows that are none, such as 0.3.")
+        str | None, Option(metavar="SHARE", help="Leave out up to so many rows that are none, such as 0.3.")
     ] = None,
     items: ItemsFile = None,
     memory: Memory = None,
     scratch: ScratchFolder = None,
     as_json: Json = False,
-    seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
+    seed: Annotated[int | None, Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
     """What is this file? Its columns and their roles, people, items, ratings, times, and what to type next.
 

@@ -4,46 +4,42 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from recveil.cli.arguments import Columns, Data, Duplicates, Json, SchemaFile, Seed, Types, answer, say, terminal
+from recveil.cli.commands import Group
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.court.folder import Answer
 
-judge = typer.Typer(no_args_is_help=True, help="Set people aside, score models of others on them, show the board.")
-CourtFolder = Annotated[str, typer.Argument(metavar="COURT", help="The folder that judge new made.")]
-Metric = Annotated[str | None, typer.Option("--metric", metavar="NAME@N,...", help="Such as ndcg@10,recall@20.")]
+judge = Group("judge", "Set people aside, score models of others on them, show the board.")
+CourtFolder = Annotated[str, Argument(metavar="COURT", help="The folder that judge new made.")]
+Metric = Annotated[str | None, Option("--metric", metavar="NAME@N,...", help="Such as ndcg@10,recall@20.")]
 
 
-@judge.command()
+@judge.adds()
 def new(
     data: Data,
-    ledger: Annotated[str, typer.Option(metavar="FILE", help="The ledger of these people.")],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="A new folder, for you alone.")],
-    people: Annotated[str, typer.Option(metavar="SHARE", help="Of people to set aside: 20% or 0.2.")] = "20%",
-    epsilon: Annotated[float, typer.Option(help="The most that all answers together may spend.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="The same.")] = 1e-6,
-    scores: Annotated[int | None, typer.Option(help="How many answers it is for; else as many as stay fine.")] = None,
+    ledger: Annotated[str, Option(metavar="FILE", help="The ledger of these people.")],
+    out: Annotated[str, Option("-o", "--out", metavar="DIR", help="A new folder, for you alone.")],
+    people: Annotated[str, Option(metavar="SHARE", help="Of people to set aside: 20% or 0.2.")] = "20%",
+    epsilon: Annotated[float, Option(help="The most that all answers together may spend.")] = 1.0,
+    delta: Annotated[float, Option(help="The same.")] = 1e-6,
+    scores: Annotated[int | None, Option(help="How many answers it is for; else as many as stay fine.")] = None,
     metric: Metric = "ndcg@10",
-    find: Annotated[
-        str, typer.Option(metavar="SHARE", help="Of what each did, the last: what is to be found.")
-    ] = "20%",
-    like: Annotated[float | None, typer.Option(help="The rating from which on it counts as found.")] = None,
-    step: Annotated[float | None, typer.Option(help="Of the ladder; else one that noise seldom climbs.")] = None,
-    catalogue: Annotated[str | None, typer.Option(metavar="FILE", help="The public item ids, one a line.")] = None,
-    bundle: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Or a published bundle, whose items they are.")
-    ] = None,
+    find: Annotated[str, Option(metavar="SHARE", help="Of what each did, the last: what is to be found.")] = "20%",
+    like: Annotated[float | None, Option(help="The rating from which on it counts as found.")] = None,
+    step: Annotated[float | None, Option(help="Of the ladder; else one that noise seldom climbs.")] = None,
+    catalogue: Annotated[str | None, Option(metavar="FILE", help="The public item ids, one a line.")] = None,
+    bundle: Annotated[str | None, Option(metavar="DIR", help="Or a published bundle, whose items they are.")] = None,
     catalogue_is_public: Annotated[
-        bool, typer.Option("--catalogue-is-public", help="The items of that file, or else of DATA: all may know them.")
+        bool, Option("--catalogue-is-public", help="The items of that file, or else of DATA: all may know them.")
     ] = False,
     answer_after: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="When an answer comes; 0: at once, for yourself.")
+        float | None, Option(metavar="SECONDS", help="When an answer comes; 0: at once, for yourself.")
     ] = None,
-    each: Annotated[float, typer.Option(metavar="SECONDS", help="That a network may take for one person.")] = 0.05,
+    each: Annotated[float, Option(metavar="SECONDS", help="That a network may take for one person.")] = 0.05,
     schema: SchemaFile = None,
     columns: Columns = None,
     types: Types = None,
@@ -70,17 +66,15 @@ def new(
     answer({"court": out, "settled": settled}, [line], as_json)
 
 
-@judge.command()
+@judge.adds()
 def score(
     court: CourtFolder,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .parquet or .onnx; or a bundle: reference models.")],
-    name: Annotated[str | None, typer.Option(help="What the board calls it; else the file's name.")] = None,
+    model: Annotated[str, Argument(metavar="MODEL", help="A .parquet or .onnx; or a bundle: reference models.")],
+    name: Annotated[str | None, Option(help="What the board calls it; else the file's name.")] = None,
     metric: Metric = None,
-    ladder: Annotated[
-        bool, typer.Option("--ladder", help="Only whether it is better than the best by a step.")
-    ] = False,
+    ladder: Annotated[bool, Option("--ladder", help="Only whether it is better than the best by a step.")] = False,
     owner_only: Annotated[
-        bool, typer.Option("--owner-only", help="It was learned from private rows: keep it off the board.")
+        bool, Option("--owner-only", help="It was learned from private rows: keep it off the board.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -106,11 +100,11 @@ def score(
     answer({"answers": [asdict(a) for a in answers], "left": opened.left}, lines, as_json)
 
 
-@judge.command()
+@judge.adds()
 def compare(
     court: CourtFolder,
-    one: Annotated[str, typer.Argument(metavar="MODEL", help="A file, or the name of one that was scored.")],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The same.")],
+    one: Annotated[str, Argument(metavar="MODEL", help="A file, or the name of one that was scored.")],
+    other: Annotated[str, Argument(metavar="OTHER", help="The same.")],
     metric: Metric = None,
     as_json: Json = False,
 ) -> None:
@@ -128,11 +122,11 @@ def compare(
     answer({"answers": [asdict(found)], "left": opened.left}, lines, as_json)
 
 
-@judge.command()
+@judge.adds()
 def board(
     court: CourtFolder,
-    out: Annotated[str, typer.Option("-o", "--out", metavar="FILE", help="board.html; board.json goes beside it.")],
-    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Sign it with this key.")] = None,
+    out: Annotated[str, Option("-o", "--out", metavar="FILE", help="board.html; board.json goes beside it.")],
+    sign: Annotated[str | None, Option(metavar="KEY", help="Sign it with this key.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write the board: intervals, ties, what is left of the budget. It looks at nobody: all of it was answered before.

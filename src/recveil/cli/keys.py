@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from recveil.cli.arguments import Json, answer
+from recveil.cli.commands import Group
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.releases.signing import Signer
 
-keys = typer.Typer(no_args_is_help=True, help="Make a key to sign with, or show whose a key is.")
+keys = Group("keys", "Make a key to sign with, or show whose a key is.")
 
 
 def passphrase() -> str | None:
@@ -36,11 +36,11 @@ def signer_of(key: str | None) -> Signer | None:
     return load_key(key, passphrase)
 
 
-@keys.command()
+@keys.adds()
 def new(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where the private key goes; it must not exist.")],
+    file: Annotated[str, Argument(metavar="FILE", help="Where the private key goes; it must not exist.")],
     locked: Annotated[
-        bool, typer.Option("--passphrase", help="Lock it with RECVEIL_PASSPHRASE, or with what you are asked for.")
+        bool, Option("--passphrase", help="Lock it with RECVEIL_PASSPHRASE, or with what you are asked for.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -55,9 +55,9 @@ def new(
     answer({"key": file, "fingerprint": print_}, lines, as_json)
 
 
-@keys.command()
+@keys.adds()
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A private key.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A private key.")],
     as_json: Json = False,
 ) -> None:
     """Print the fingerprint of a key, for the trust files of others.

@@ -2,16 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import Json, answer
+from recveil.cli.commands import Group
 from recveil.errors import RecveilError
+from recveil.options import Option
 
-ledger = typer.Typer(no_args_is_help=True, help="Show a ledger, check that nobody changed it, set its budget.")
-File = Annotated[str, typer.Option("--ledger", metavar="FILE", help="The ledger of one population.")]
+ledger = Group("ledger", "Show a ledger, check that nobody changed it, set its budget.")
+File = Annotated[str, Option("--ledger", metavar="FILE", help="The ledger of one population.")]
 
 
-@ledger.command()
+@ledger.adds()
 def show(file: File = "ledger.jsonl", as_json: Json = False) -> None:
     """All releases of a ledger and what they add up to; --json has what a public registry asks for.
 
@@ -36,7 +36,7 @@ def show(file: File = "ledger.jsonl", as_json: Json = False) -> None:
     answer(found, lines + summary(file), as_json)
 
 
-@ledger.command()
+@ledger.adds()
 def check(file: File = "ledger.jsonl", as_json: Json = False) -> None:
     """Prove that no line of a ledger was changed, removed or cut off. Exit code 3 where one was.
 
@@ -48,17 +48,17 @@ def check(file: File = "ledger.jsonl", as_json: Json = False) -> None:
     lines = [f"{file}: {'changed' if problems else 'whole'}", *problems, *(f"remark: {r}" for r in remarks)]
     answer({"whole": not problems, "problems": problems, "remarks": remarks}, lines, as_json)
     if problems:
-        raise typer.Exit(3)
+        raise SystemExit(3)
 
 
-@ledger.command()
+@ledger.adds()
 def budget(
-    epsilon: Annotated[float, typer.Option(help="The most that all releases together may spend.")],
-    delta: Annotated[float, typer.Option(help="The same.")] = 0.0,
-    unit: Annotated[str, typer.Option(help="Of whom: user, session, record, tag, bit.")] = "user",
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="The last day on which it may be spent.")] = None,
-    who: Annotated[str | None, typer.Option(help="Whose ledger it is, for ledger show.")] = None,
-    about: Annotated[str | None, typer.Option(help="What data it is about, for ledger show.")] = None,
+    epsilon: Annotated[float, Option(help="The most that all releases together may spend.")],
+    delta: Annotated[float, Option(help="The same.")] = 0.0,
+    unit: Annotated[str, Option(help="Of whom: user, session, record, tag, bit.")] = "user",
+    until: Annotated[str | None, Option(metavar="DATE", help="The last day on which it may be spent.")] = None,
+    who: Annotated[str | None, Option(help="Whose ledger it is, for ledger show.")] = None,
+    about: Annotated[str | None, Option(help="What data it is about, for ledger show.")] = None,
     file: File = "ledger.jsonl",
     as_json: Json = False,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -28,6 +26,7 @@ from recveil.cli.arguments import (
 )
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.evaluation.measure import Findings
@@ -35,56 +34,50 @@ if TYPE_CHECKING:
 
 def measure(
     data: Data,
-    bundle: Annotated[
-        str, typer.Argument(metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool.")
-    ],
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool.")],
     columns: Columns = None,
     schema: SchemaFile = None,
     id_map: Annotated[
-        str | None, typer.Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
+        str | None, Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
     ] = None,
     holdout: Annotated[
-        str | None, typer.Option("--holdout", metavar="FILE", help="People of DATA who are not in the release.")
+        str | None, Option("--holdout", metavar="FILE", help="People of DATA who are not in the release.")
     ] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", metavar="NAMES", help="Such as linkage,membership; else all.")
-    ] = None,
+    only: Annotated[str | None, Option("--only", metavar="NAMES", help="Such as linkage,membership; else all.")] = None,
     known: Annotated[
-        str | None, typer.Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
+        str | None, Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
     ] = None,
     recipient: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="In place of --known: as many as who receives it is taken to know; or a file."
-        ),
+        Option(metavar="NAME", help="In place of --known: as many as who receives it is taken to know; or a file."),
     ] = None,
-    known_items: Annotated[str, typer.Option(help="Which ones: random, rare, consecutive.")] = "random",
+    known_items: Annotated[str, Option(help="Which ones: random, rare, consecutive.")] = "random",
     ratings: Annotated[
-        bool | None, typer.Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
+        bool | None, Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
     ] = None,
     shadows: Annotated[
-        int, typer.Option(help="Releases of halves of DATA from which an attacker learns; 32 give the number.")
+        int, Option(help="Releases of halves of DATA from which an attacker learns; 32 give the number.")
     ] = 0,
     command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
+        Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
     ] = None,
     items: ItemsFile = None,
-    seconds: Annotated[float, typer.Option(help="That COMMAND may take for one release.")] = 600.0,
+    seconds: Annotated[float, Option(help="That COMMAND may take for one release.")] = 600.0,
     also: Annotated[
-        str | None, typer.Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
+        str | None, Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
     ] = None,
-    also_map: Annotated[str | None, typer.Option(metavar="FILE", help="The map of that other release.")] = None,
+    also_map: Annotated[str | None, Option(metavar="FILE", help="The map of that other release.")] = None,
     attributes: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What people are: user and other columns, csv or parquet.")
+        str | None, Option(metavar="FILE", help="What people are: user and other columns, csv or parquet.")
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
+        bool, Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
     ] = False,
-    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
+    sign: Annotated[str | None, Option(metavar="KEY", help="Keep it, signed with this key.")] = None,
     owner: Owner = None,
-    out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="The report as a page, .html.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every number, not the verdict alone.")] = False,
+    out: Annotated[str | None, Option("-o", "--out", metavar="FILE", help="The report as a page, .html.")] = None,
+    every: Annotated[bool, Option("--all", help="Every number, not the verdict alone.")] = False,
     ledger: LookedLedger = None,
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
@@ -147,7 +140,7 @@ def measure(
         write_text(out, html(found.report))
         say(f"The report is in {out}")
     if found.breaches:
-        raise typer.Exit(3)
+        raise SystemExit(3)
 
 
 def table(rows: list[dict[str, Any]], weak: Container[str] = ()) -> list[str]:

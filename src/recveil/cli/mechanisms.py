@@ -3,14 +3,13 @@
 from textwrap import wrap
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import Json, answer
 from recveil.errors import unknown
+from recveil.options import Argument
 
 
 def mechanisms(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One mechanism, with its parameters.")] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help="One mechanism, with its parameters.")] = None,
     as_json: Json = False,
 ) -> None:
     """Every mechanism: what it is for and what it promises; of one, its parameters with defaults and rules.

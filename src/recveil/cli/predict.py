@@ -2,19 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import Columns, Json, answer, terminal
+from recveil.options import Argument, Option
 
 
 def predict(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A release of dp-ratings.")],
-    history: Annotated[str, typer.Argument(metavar="HISTORY", help="What people rated: user, item, rating.")],
-    pairs: Annotated[str | None, typer.Option(metavar="FILE", help="Predict these: a table of user and item.")] = None,
-    top: Annotated[int, typer.Option(help="Without --pairs: as many new items of each person, the best first.")] = 10,
-    out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="FILE", help="Write user,item,rating there.")
-    ] = None,
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A release of dp-ratings.")],
+    history: Annotated[str, Argument(metavar="HISTORY", help="What people rated: user, item, rating.")],
+    pairs: Annotated[str | None, Option(metavar="FILE", help="Predict these: a table of user and item.")] = None,
+    top: Annotated[int, Option(help="Without --pairs: as many new items of each person, the best first.")] = 10,
+    out: Annotated[str | None, Option("-o", "--out", metavar="FILE", help="Write user,item,rating there.")] = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:

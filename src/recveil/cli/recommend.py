@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -20,28 +18,27 @@ from recveil.cli.arguments import (
     one_file,
     terminal,
 )
+from recveil.options import Option
 
 
 def recommend(
     data: Data,
-    with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="Such as mask:p=auto or mask:p=0.9.")],
-    top: Annotated[int, typer.Option(help="Items in a list.")] = 30,
-    score: Annotated[str, typer.Option(help="max: the closest item counts; sum: all of them.")] = "max",
-    history: Annotated[str, typer.Option(help="real: it stays on the user's side; or perturbed.")] = "real",
-    minsup: Annotated[
-        float | None, typer.Option(help="Estimated users an item must have; default 6 deviations.")
-    ] = None,
-    similar: Annotated[str | None, typer.Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
+    with_: Annotated[str, Option("--with", metavar="SPEC", help="Such as mask:p=auto or mask:p=0.9.")],
+    top: Annotated[int, Option(help="Items in a list.")] = 30,
+    score: Annotated[str, Option(help="max: the closest item counts; sum: all of them.")] = "max",
+    history: Annotated[str, Option(help="real: it stays on the user's side; or perturbed.")] = "real",
+    minsup: Annotated[float | None, Option(help="Estimated users an item must have; default 6 deviations.")] = None,
+    similar: Annotated[str | None, Option(metavar="FILE", help="Write the lists of similar items there.")] = None,
     items: ItemsFile = None,
     catalogue_is_public: ItemsArePublic = False,
     statistics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Tables kept by a release; nothing more is spent.")
+        str | None, Option(metavar="FILE", help="Tables kept by a release; nothing more is spent.")
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
+        str | None, Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     outside_budget: OutsideBudget = False,
-    out: Annotated[str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
+    out: Annotated[str | None, Option("-o", "--out", metavar="FILE", help="Write the lists there.")] = None,
     engine: EngineName = "local",
     master: Master = None,
     columns: Columns = None,

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     CountedSize,
@@ -29,58 +27,59 @@ from recveil.cli.arguments import (
 )
 from recveil.cli.keys import passphrase
 from recveil.errors import RecveilError
+from recveil.options import Option
 
 
 def release(
     data: Data,
     with_: Annotated[
-        list[str], typer.Option("--with", metavar="SPEC", help="One mechanism, such as random-ratings:values=uniform.")
+        list[str], Option("--with", metavar="SPEC", help="One mechanism, such as random-ratings:values=uniform.")
     ],
-    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
+    out: Annotated[str, Option("-o", "--out", metavar="DIR", help="Where the bundle goes.")],
     columns: Columns = None,
     schema: SchemaFile = None,
     types: Types = None,
     duplicates: Duplicates = "last",
     fold_tags: FoldTags = False,
-    format: Annotated[str, typer.Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
-    time: Annotated[str, typer.Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
-    holdout: Annotated[float, typer.Option(help="A share of people to keep out, into --holdout-file.")] = 0.0,
+    format: Annotated[str, Option(help="Of the data file: parquet, csv, inter, itemsets.")] = "parquet",
+    time: Annotated[str, Option(help="drop, order, keep, or auto: the order of clicks alone.")] = "auto",
+    holdout: Annotated[float, Option(help="A share of people to keep out, into --holdout-file.")] = 0.0,
     holdout_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
+        str | None, Option(metavar="FILE", help="Where they go, .parquet, readable by you alone.")
     ] = None,
     items: ItemsFile = None,
     catalogue_is_public: ItemsArePublic = False,
     publish_titles: Annotated[
-        bool, typer.Option("--publish-titles", help="Let the titles of the items travel in the bundle.")
+        bool, Option("--publish-titles", help="Let the titles of the items travel in the bundle.")
     ] = False,
     scale: Annotated[
-        str | None, typer.Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
+        str | None, Option(metavar="LEVELS", help="The public scale of ratings: 1,2,3,4,5 or 0.5..5/0.5.")
     ] = None,
     attributes: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What people are, for blur: user and other columns.")
+        str | None, Option(metavar="FILE", help="What people are, for blur: user and other columns.")
     ] = None,
-    keep_map: Annotated[str | None, typer.Option(metavar="FILE", help="Write the private id map there.")] = None,
+    keep_map: Annotated[str | None, Option(metavar="FILE", help="Write the private id map there.")] = None,
     keep_statistics: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
+        Option(metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."),
     ] = None,
     size: DeclaredSize = None,
     count: CountedSize = None,
     go_on: Annotated[
-        bool, typer.Option("--go-on", help="Release although the forecast says that next to nothing is kept.")
+        bool, Option("--go-on", help="Release although the forecast says that next to nothing is kept.")
     ] = False,
     ledger: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
+        str | None, Option(metavar="FILE", help="Add what is spent to this file, and say the total.")
     ] = None,
     outside_budget: OutsideBudget = False,
     chosen_on_data: Annotated[
-        bool, typer.Option("--chosen-on-data", help="Say that figures computed on DATA were looked at before.")
+        bool, Option("--chosen-on-data", help="Say that figures computed on DATA were looked at before.")
     ] = False,
     licence: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
+        str | None, Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
     ] = None,
-    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Sign the bundle with this key.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    sign: Annotated[str | None, Option(metavar="KEY", help="Sign the bundle with this key.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace an existing bundle.")] = False,
     engine: EngineName = "local",
     master: Master = None,
     memory: Memory = None,

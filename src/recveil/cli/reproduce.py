@@ -10,10 +10,9 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import Json, answer, progress, say
 from recveil.errors import RecveilError, unknown
+from recveil.options import Argument, Option
 
 if TYPE_CHECKING:
     from recveil.papers.claim import Claim
@@ -22,15 +21,15 @@ NAMES = "clicks, mask, mbrw, pritop, shuffle-nnn"
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {NAMES}.")],
-    data: Annotated[str | None, typer.Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
-    figures: Annotated[str | None, typer.Option(metavar="DIR", help="Draw the figures there (not of clicks).")] = None,
+    paper: Annotated[str, Argument(metavar="PAPER", help=f"One of {NAMES}.")],
+    data: Annotated[str | None, Option(metavar="DIR", help="The data sets; default: RECVEIL_DATA.")] = None,
+    figures: Annotated[str | None, Option(metavar="DIR", help="Draw the figures there (not of clicks).")] = None,
     out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="FILE", help="Write the claims there: .json or .html.")
+        str | None, Option("-o", "--out", metavar="FILE", help="Write the claims there: .json or .html.")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Make every part anew.")] = False,
+    no_cache: Annotated[bool, Option("--no-cache", help="Make every part anew.")] = False,
     as_json: Json = False,
-    seed: Annotated[int | None, typer.Option(hidden=True)] = None,  # noqa: ARG001
+    seed: Annotated[int | None, Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
     """Every published number of a paper beside ours, with a verdict.
 

@@ -2,19 +2,18 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import Json, NoSeed, answer, terminal
 from recveil.cli.keys import passphrase
+from recveil.options import Argument, Option
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A desk.toml, or the folder that it lies in.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A desk.toml, or the folder that it lies in.")],
     into: Annotated[
-        str | None, typer.Option("--into", metavar="FOLDER", help="A new project with the same choices; else this one.")
+        str | None, Option("--into", metavar="FOLDER", help="A new project with the same choices; else this one.")
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare/--no-compare", help="Compare the candidates first; else only the chosen one.")
+        bool, Option("--compare/--no-compare", help="Compare the candidates first; else only the chosen one.")
     ] = True,
     as_json: Json = False,
     seed: NoSeed = None,  # noqa: ARG001

@@ -3,8 +3,6 @@
 from datetime import date
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -21,37 +19,39 @@ from recveil.cli.arguments import (
     say,
     terminal,
 )
+from recveil.cli.commands import Group
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 NOTHING_TO_DO = 4  # the exit code of a release that finds no window to release
-series = typer.Typer(no_args_is_help=True, help="Release a growing log window by window, under one budget.")
-SeriesFolder = Annotated[str, typer.Argument(metavar="SERIES", help="The folder that series new made.")]
-Start = Annotated[str | None, typer.Option(metavar="DATE", help="The first day of the first window; else today.")]
+series = Group("series", "Release a growing log window by window, under one budget.")
+SeriesFolder = Annotated[str, Argument(metavar="SERIES", help="The folder that series new made.")]
+Start = Annotated[str | None, Option(metavar="DATE", help="The first day of the first window; else today.")]
 
 
-@series.command()
+@series.adds()
 def new(
-    out: Annotated[str, typer.Argument(metavar="SERIES", help="A new folder, for you alone.")],
-    epsilon: Annotated[float, typer.Option(help="What all windows of a period may spend on one person.")],
-    delta: Annotated[float, typer.Option(help="The same.")],
-    participations: Annotated[int, typer.Option(metavar="P", help="Windows in which one person counts, at most.")],
-    with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="The mechanism, such as dp-streams.")],
-    ledger: Annotated[str, typer.Option(metavar="FILE", help="The ledger of these people.")],
-    period: Annotated[str, typer.Option(help="How long the budget is for: week, month, quarter, year.")] = "year",
-    window: Annotated[str, typer.Option(help="day, week or month.")] = "week",
+    out: Annotated[str, Argument(metavar="SERIES", help="A new folder, for you alone.")],
+    epsilon: Annotated[float, Option(help="What all windows of a period may spend on one person.")],
+    delta: Annotated[float, Option(help="The same.")],
+    participations: Annotated[int, Option(metavar="P", help="Windows in which one person counts, at most.")],
+    with_: Annotated[str, Option("--with", metavar="SPEC", help="The mechanism, such as dp-streams.")],
+    ledger: Annotated[str, Option(metavar="FILE", help="The ledger of these people.")],
+    period: Annotated[str, Option(help="How long the budget is for: week, month, quarter, year.")] = "year",
+    window: Annotated[str, Option(help="day, week or month.")] = "week",
     start: Start = None,
     items: ItemsFile = None,
     catalogue_is_public: ItemsArePublic = False,
     publish_titles: Annotated[
-        bool, typer.Option("--publish-titles", help="Let the titles of the items travel in the bundles.")
+        bool, Option("--publish-titles", help="Let the titles of the items travel in the bundles.")
     ] = False,
-    unit: Annotated[str, typer.Option(help="Whom the promise is about: user, or session.")] = "user",
+    unit: Annotated[str, Option(help="Whom the promise is about: user, or session.")] = "user",
     late: Annotated[
-        str, typer.Option(metavar="RULE", help="Events of a window that has left: drop, or open: count them now.")
+        str, Option(metavar="RULE", help="Events of a window that has left: drop, or open: count them now.")
     ] = "drop",
     carry: Annotated[
-        bool, typer.Option("--carry/--no-carry", help="Combine each window with what earlier ones published.")
+        bool, Option("--carry/--no-carry", help="Combine each window with what earlier ones published.")
     ] = True,
     as_json: Json = False,
     seed: Seed = None,
@@ -70,11 +70,11 @@ def new(
     _answer_opened(made, window_mechanism(made), as_json)
 
 
-@series.command("next")
+@series.adds("next")
 def next_(
     place: SeriesFolder,
-    epsilon: Annotated[float | None, typer.Option(help="Of the next period; else as before.")] = None,
-    participations: Annotated[int | None, typer.Option(metavar="P", help="The same.")] = None,
+    epsilon: Annotated[float | None, Option(help="Of the next period; else as before.")] = None,
+    participations: Annotated[int | None, Option(metavar="P", help="The same.")] = None,
     as_json: Json = False,
 ) -> None:
     """Open the next period, once the last one is over: another promise in the ledger, and nobody has counted yet.
@@ -95,21 +95,21 @@ def next_(
     _answer_opened(made, window_mechanism(made), as_json)
 
 
-@series.command()
+@series.adds()
 def release(
     place: SeriesFolder,
     data: Data,
     until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="DATA are complete until this day; else until now.")
+        str | None, Option(metavar="DATE", help="DATA are complete until this day; else until now.")
     ] = None,
     columns: Columns = None,
     schema: SchemaFile = None,
     types: Types = None,
     duplicates: Duplicates = "last",
     licence: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
+        str | None, Option(metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
     ] = None,
-    sign: Annotated[str | None, typer.Option(metavar="KEY", help="Sign the bundles with this key.")] = None,
+    sign: Annotated[str | None, Option(metavar="KEY", help="Sign the bundles with this key.")] = None,
     as_json: Json = False,
 ) -> None:
     """Release every window that has ended and has not left. Exit code 4 where there is nothing to do.
@@ -143,10 +143,10 @@ def release(
     found = {"released": [{"bundle": left.bundle, "manifest": left.manifest} for left in made], "next": ends}
     answer(found, lines, as_json)
     if not made:
-        raise typer.Exit(NOTHING_TO_DO)
+        raise SystemExit(NOTHING_TO_DO)
 
 
-@series.command()
+@series.adds()
 def show(place: SeriesFolder, as_json: Json = False) -> None:
     """The windows of the period, what is spent, what each window kept, a picture, and when the next one ends.
 
@@ -159,9 +159,9 @@ def show(place: SeriesFolder, as_json: Json = False) -> None:
     answer(found, lines(found), as_json)
 
 
-@series.command()
+@series.adds()
 def verify(
-    place: Annotated[str, typer.Argument(metavar="DIR", help="A series, or a folder of its bundles.")],
+    place: Annotated[str, Argument(metavar="DIR", help="A series, or a folder of its bundles.")],
     trust: Trust = None,
     as_json: Json = False,
 ) -> None:
@@ -176,13 +176,13 @@ def verify(
     found = verify_series(place, signed_window(read_trust(trust) if trust else None))
     answer(found.record(), found.lines(), as_json)
     if found.problems:
-        raise typer.Exit(3)
+        raise SystemExit(3)
 
 
-@series.command()
+@series.adds()
 def forget(
     place: SeriesFolder,
-    user: Annotated[list[str], typer.Option("--user", metavar="ID", help="Who left; as often as there are.")],
+    user: Annotated[list[str], Option("--user", metavar="ID", help="Who left; as often as there are.")],
     as_json: Json = False,
 ) -> None:
     """Erase people from the private state: they count in no further window of the period, and what is spent stays so.

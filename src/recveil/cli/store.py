@@ -2,20 +2,20 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from recveil.cli.arguments import Json, answer
+from recveil.cli.commands import Group
+from recveil.options import Argument, Option
 
-store = typer.Typer(no_args_is_help=True, help="Back up, restore and check the database of recveil advisor serve.")
+store = Group("store", "Back up, restore and check the database of recveil advisor serve.")
 Database = Annotated[
     str,
-    typer.Option(metavar="URL", envvar="RECVEIL_SERVE_DATABASE", help="A SQLite file, or postgresql://..."),
+    Option(metavar="URL", envvar="RECVEIL_SERVE_DATABASE", help="A SQLite file, or postgresql://..."),
 ]
 
 
-@store.command()
+@store.adds()
 def backup(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The new file: a SQLite database without keys.")],
+    file: Annotated[str, Argument(metavar="FILE", help="The new file: a SQLite database without keys.")],
     database: Database = "recveil.sqlite",
     as_json: Json = False,
 ) -> None:
@@ -29,9 +29,9 @@ def backup(
     answer(found, [f"{file}: {_amounts(found)}"], as_json)
 
 
-@store.command()
+@store.adds()
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that recveil store backup made.")],
+    file: Annotated[str, Argument(metavar="FILE", help="A file that recveil store backup made.")],
     database: Database = "recveil.sqlite",
     as_json: Json = False,
 ) -> None:
@@ -50,7 +50,7 @@ def restore(
     answer(found, lines, as_json)
 
 
-@store.command()
+@store.adds()
 def check(database: Database = "recveil.sqlite", as_json: Json = False) -> None:
     """Prove that a database or a backup holds together: counters, references, ledger. Exit code 3 where it does not.
 
@@ -62,7 +62,7 @@ def check(database: Database = "recveil.sqlite", as_json: Json = False) -> None:
     whole = "a fault" if found["problems"] else "whole"
     answer(found, [f"{whole}: {_amounts(found)}", *found["problems"]], as_json)
     if found["problems"]:
-        raise typer.Exit(3)
+        raise SystemExit(3)
 
 
 def _amounts(found: dict[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import (
     Columns,
     Data,
@@ -18,32 +16,33 @@ from recveil.cli.arguments import (
     terminal,
 )
 from recveil.errors import RecveilError
+from recveil.options import Option
 
 _FIGURES = (".html", ".svg", ".png")
 
 
 def tune(
     data: Data,
-    with_: Annotated[str, typer.Option("--with", metavar="SPEC", help="A mechanism that can be tuned, such as mask.")],
+    with_: Annotated[str, Option("--with", metavar="SPEC", help="A mechanism that can be tuned, such as mask.")],
     keep: Annotated[
         str | None,
-        typer.Option(metavar="BOUND", help="Such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1."),
+        Option(metavar="BOUND", help="Such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1."),
     ] = None,
     people: Annotated[
-        int | None, typer.Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
+        int | None, Option(metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
     ] = None,
-    twin_items: Annotated[int | None, typer.Option(metavar="N", help="And with so many items.")] = None,
+    twin_items: Annotated[int | None, Option(metavar="N", help="And with so many items.")] = None,
     count: Annotated[
-        float | None, typer.Option(metavar="EPSILON", help="Or with as many as there are, counted with this noise.")
+        float | None, Option(metavar="EPSILON", help="Or with as many as there are, counted with this noise.")
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Enter what --count spends, or that DATA were looked at.")
+        str | None, Option(metavar="FILE", help="Enter what --count spends, or that DATA were looked at.")
     ] = None,
     on_data: Annotated[
-        bool, typer.Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
+        bool, Option("--on-data", help="Measure on DATA, although no promise covers what is found there.")
     ] = False,
     items: ItemsFile = None,
-    figure: Annotated[str | None, typer.Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
+    figure: Annotated[str | None, Option(metavar="FILE", help="The curve as .html, .svg or .png.")] = None,
     columns: Columns = None,
     schema: SchemaFile = None,
     duplicates: Duplicates = "last",

@@ -2,19 +2,18 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, Trust, answer
+from recveil.options import Argument, Option
 
 
 def verify(
-    bundle: Annotated[str, typer.Argument(metavar="DIR", help="A bundle, or the .html of a court's board.")],
+    bundle: Annotated[str, Argument(metavar="DIR", help="A bundle, or the .html of a court's board.")],
     trust: Trust = None,
     approved: Annotated[
-        bool, typer.Option("--approved", help="Nothing holds but an approval that stands, by an officer whom you know.")
+        bool, Option("--approved", help="Nothing holds but an approval that stands, by an officer whom you know.")
     ] = False,
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="RECIPIENT", help="And that is for this recipient, such as public.")
+        str | None, Option("--for", metavar="RECIPIENT", help="And that is for this recipient, such as public.")
     ] = None,
     owner: Owner = None,
     engine: EngineName = "local",
@@ -41,7 +40,7 @@ def verify(
         found = verify_bundle(place, known, owner_folder(place, owner), approved=approved, recipient=for_)
     answer(found.record(), found.lines(), as_json)
     if found.problems:
-        raise typer.Exit(3)
+        raise SystemExit(3)
 
 
 def _verify_board(board: str, trust: str | None, as_json: bool) -> None:
@@ -57,4 +56,4 @@ def _verify_board(board: str, trust: str | None, as_json: bool) -> None:
     record = {"verified": not problems, "claims": found.record(), "problems": problems, "remarks": remarks}
     answer(record, lines, as_json)
     if problems:
-        raise typer.Exit(3)
+        raise SystemExit(3)

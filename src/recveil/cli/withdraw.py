@@ -2,22 +2,19 @@
 
 from typing import Annotated
 
-import typer
-
 from recveil.cli.arguments import EngineName, Json, Master, answer, say
 from recveil.cli.decide import named
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
+from recveil.options import Argument, Option
 
 
 def withdraw(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="A bundle.")],
-    as_: Annotated[str, typer.Option("--as", metavar="NAME, ROLE", help="Who withdraws it.")],
-    key: Annotated[str, typer.Option(metavar="KEY", help="The key of the officer, or of the owner.")],
-    reason: Annotated[str, typer.Option(help="Why, in words that are published.")],
-    superseded_by: Annotated[
-        str | None, typer.Option(metavar="BUNDLE", help="The bundle that takes its place.")
-    ] = None,
+    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A bundle.")],
+    as_: Annotated[str, Option("--as", metavar="NAME, ROLE", help="Who withdraws it.")],
+    key: Annotated[str, Option(metavar="KEY", help="The key of the officer, or of the owner.")],
+    reason: Annotated[str, Option(help="Why, in words that are published.")],
+    superseded_by: Annotated[str | None, Option(metavar="BUNDLE", help="The bundle that takes its place.")] = None,
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
