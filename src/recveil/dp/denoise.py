@@ -18,11 +18,13 @@ from recveil import kernels
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Classes = NDArray[np.int8]  # a byte a cell, of which there may be very many
 
 _LARGEST = 2048  # items up to which eigenvectors are computed
 _SPREAD = 0.5  # of the factors of shrinkage: people who are drawn should differ as real ones do
 _NEAR = 0.2  # deviations by which a first estimate must exceed the prior to count as a neighbour
 _FIRST_BIN, _GROWTH = 256, 3
+_BLOCK = 1 << 20  # cells that are worked on at a time
 _STILL = 1e-7  # of the largest: a step that changes less is the last
 _VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
 
@@ -44,8 +46,10 @@ def pairs(G: Floats, sigma: float) -> Floats:
     if m > _LARGEST:
         first = _symmetric(np.maximum(expected + shrink(residual, kinds, sigma), 0.0), above)
         common = common_neighbours(first, prior, sigma)[above]
+        del first
         near = common > 0
         kinds[near] = kinds.max() + 1 + classes(common[near])
+    del prior
     return _symmetric(np.maximum(expected + shrink(residual, kinds, sigma, _SPREAD), 0.0), above)
 
 
@@ -84,19 +88,27 @@ def low_rank(R: Floats, sigma: float) -> Floats:
     return _hollow((vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T)
 
 
-def shrink(residual: Floats, kinds: NDArray[np.int64], sigma: float, power: float = 1.0) -> Floats:
+def shrink(residual: Floats, kinds: Classes, sigma: float, power: float = 1.0) -> Floats:
     """The posterior mean of residuals: in each class of like cells a mixture of normals is fitted, noise known.
 
-    With the power 1/2 of its factors they vary as much as the true ones do; posterior means vary less.
+    With the power 1/2 of its factors they vary as much as the true ones do; posterior means vary less. There may be
+    very many cells: beside what it returns it holds two bytes of each.
     """
-    found = np.empty_like(residual)
-    levels = _levels(np.abs(residual) / sigma)
-    heights = _heights(int(levels.max(initial=0)) + 1)
-    for kind in range(int(kinds.max(initial=0)) + 1):
-        here = kinds == kind
-        counts = np.bincount(levels[here], minlength=len(heights))
-        if counts.any():
-            found[here] = residual[here] * (_factor(heights, counts) ** power)[levels[here]]
+    blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(residual), _BLOCK)]
+    levels = np.empty(len(residual), dtype=np.int16)
+    for block in blocks:
+        levels[block] = _levels(np.abs(residual[block]) / sigma)
+    shape = int(kinds.max(initial=0)) + 1, int(levels.max(initial=0)) + 1
+    counts = np.zeros(shape, dtype=np.int64)
+    for block in blocks:
+        cell = kinds[block] * np.int64(shape[1]) + levels[block]
+        counts += np.bincount(cell, minlength=counts.size).reshape(shape)
+    heights, factors = _heights(shape[1]), np.zeros(shape)
+    for kind in np.flatnonzero(counts.any(1)):
+        factors[kind] = _factor(heights, counts[kind]) ** power
+    found = residual.copy()
+    for block in blocks:
+        found[block] *= factors[kinds[block], levels[block]]
     return found
 
 
@@ -171,20 +183,24 @@ def class_ends(n: int, first: int, growth: float) -> list[int]:
     return ends
 
 
-def classes(prior: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+def classes(prior: NDArray[np.floating[Any]]) -> Classes:
     """Classes of cells by their prior, largest first: 256 cells, three times as many, and so on."""
     ends = class_ends(len(prior), _FIRST_BIN, _GROWTH)
     if not ends:
-        return np.zeros(len(prior), dtype=np.int64)
+        return np.zeros(len(prior), dtype=np.int8)
     places = len(prior) - np.array(ends)
     edges = np.partition(prior, places)[places][::-1]
-    return len(edges) - np.searchsorted(edges, prior, side="right")
+    found = np.empty(len(prior), dtype=np.int8)
+    for begin in range(0, len(prior), _BLOCK):
+        block = slice(begin, begin + _BLOCK)
+        found[block] = len(edges) - np.searchsorted(edges, prior[block], side="right")
+    return found
 
 
 def _symmetric(cells: Floats, above: NDArray[np.bool_]) -> Floats:
     M = np.zeros(above.shape)
     M[above] = cells
-    M += M.T
+    M.T[above] = cells
     return M
 
 

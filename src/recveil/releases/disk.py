@@ -71,7 +71,7 @@ def total(data: DiskTable, count: Callable[[Interactions], Any], by: By, tick: l
     for part in data.parts():
         some = local.total(part, count, by, tick)
         if some is not None:
-            found = some if found is None else found + some
+            found = local.summed(found, some)
     return found
 
 

@@ -24,8 +24,18 @@ def total(data: Interactions, count: Callable[[Interactions], Any], by: By, tick
         tick(len(chunk))
         chunks += 1
         if some is not None:  # added as they come: two tables at a time, however many chunks
-            found = some if found is None else found + some
+            found = summed(found, some)
     return found if chunks else count(data)  # no rows are zero counts
+
+
+def summed(found: Any, some: Any) -> Any:
+    """What was counted so far and what a chunk counts; large tables add in place, which nobody else holds."""
+    if found is None:
+        return some
+    if isinstance(found, np.ndarray):  # a mechanism may have handed out what it cannot write to
+        return found + some
+    found += some
+    return found
 
 
 def narrow(data: Interactions, column: str, codes: NDArray[Any]) -> tuple[Interactions, pl.Series]:

@@ -28,7 +28,7 @@ def profiles(noisy: Floats, sigma: float) -> Floats:
     table = noisy.reshape(len(HEIGHTS) + 1, len(SPREADS) + 1)
     high, wide = (_standing_out(table.sum(axis), sigma * np.sqrt(table.shape[axis])) for axis in (1, 0))
     prior = np.outer(high, wide) / max(high.sum(), wide.sum())
-    rest = denoise.shrink((table - prior).ravel(), np.zeros(table.size, dtype=np.int64), sigma)
+    rest = denoise.shrink((table - prior).ravel(), np.zeros(table.size, dtype=np.int8), sigma)
     found = np.maximum(prior + rest.reshape(table.shape), 0.0) * (prior > 0)
     found = found if found.sum() > 0 else prior
     return np.asarray(found / found.sum())

@@ -177,9 +177,11 @@ def draw_order(item: Codes, starts: Ints, moves: Moves, source: Source, sweeps: 
 def expected_moves(M: Floats, D: Floats, sigma: float) -> Moves:
     """What lies behind noisy moves D, given expected pairs M."""
     off = ~np.eye(len(M), dtype=bool)
-    prior = moves_of_pairs(M, D)
+    prior = moves_of_pairs(M, D)[off]
+    found = denoise.shrink(D[off] - prior, denoise.classes(prior), sigma)
+    found += prior
     clean = np.zeros(D.shape, dtype=np.float32)
-    clean[off] = np.maximum(prior[off] + denoise.shrink((D - prior)[off], denoise.classes(prior[off]), sigma), 0.0)
+    clean[off] = np.maximum(found, 0.0, out=found)
     return Moves(clean)
 
 

@@ -44,6 +44,14 @@ class Counts:
             None if both[0] is None or both[1] is None else both[0] + both[1],
         )
 
+    def __iadd__(self, other: Counts) -> Counts:
+        """In place: tables of 4,096 items take 200 MB, and those of a log in many parts are added up often."""
+        for name in ("pairs", "lengths", "transitions", "sessions"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not None and theirs is not None:
+                mine += theirs
+        return self
+
 
 def item_counts(chunk: Interactions, by_sessions: bool, selecting: bool) -> Ints:
     """The first round: which items people have."""
