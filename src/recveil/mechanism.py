@@ -6,10 +6,9 @@ that draws: rows become counts, counts become published noisy statistics, and on
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,39 +19,10 @@ from recveil.data import By, Interactions, Kind, concat
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee
 from recveil.items import PublicItems
+from recveil.parameters import Within as Within
+from recveil.parameters import check
+from recveil.parameters import parameter as parameter
 from recveil.randomness import Source
-
-
-@dataclass(frozen=True)
-class Within:
-    """An interval that a parameter must lie in; a bound is inclusive unless said otherwise."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    open_low: bool = False
-    open_high: bool = False
-
-    def __contains__(self, value: object) -> bool:
-        if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
-            return False
-        above = value > self.low if self.open_low else value >= self.low
-        return above and (value < self.high if self.open_high else value <= self.high)
-
-    def __str__(self) -> str:
-        if self.high == math.inf:
-            return f"{'>' if self.open_low else '>='} {self.low:g}"
-        if self.low == -math.inf:
-            return f"{'<' if self.open_high else '<='} {self.high:g}"
-        left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
-        return f"in {left}{self.low:g}, {self.high:g}{right}"
-
-
-def parameter(default: Any = MISSING, *, about: str, rule: Within | tuple[str, ...] | None = None) -> Any:
-    """A dataclass field for a parameter: its default (none: required), what it means, and which values it takes."""
-    metadata = {"about": about, "rule": rule}
-    if default is MISSING:
-        return field(metadata=metadata, kw_only=True)
-    return field(default=default, metadata=metadata)
 
 
 class Sums(dict[str, Any]):
@@ -114,6 +84,8 @@ class Mechanism(ABC):
     cluster_steps: ClassVar[str] = ""  # the steps that are jobs of their own on a cluster; empty: none
     hides_attribute: ClassVar[bool] = False  # whether it must be told what people are, in order to hide it
     also: ClassVar[tuple[str, str] | None] = None  # another name and a parameter that mean this mechanism
+    changes_nothing: ClassVar[bool] = False  # but ids: what others are compared with
+    to_begin_with: ClassVar[bool] = False  # whether it is worth a first look beside those with a proof
     next_best: ClassVar[bool] = False  # whether to take it where a proof would leave next to nothing
     fewest_items: ClassVar[int] = 1  # below which it releases nothing
     takes_many: ClassVar[bool] = False  # whether items stand out of its noise only where there are many people
@@ -243,6 +215,9 @@ class Drawn:
     notes: Mapping[str, str] = field(default_factory=dict)  # for the manifest and the owner, told by statistics alone
 
 
+Lister = tuple[Callable[[Interactions], dict[Any, list[Any]]], int]
+
+
 class Synthesis(Mechanism):
     """Rounds of count and publish, then draw. `published` grows by one entry each round: named arrays.
 
@@ -285,15 +260,13 @@ class Synthesis(Mechanism):
         A list that was not public is `Selected` (dp/vocabulary.py): from then on the data hold what was kept alone.
         """
 
+    def list_maker(self, published: tuple[Any, ...], public: PublicInfo, items: pl.Series, n: int) -> Lister:
+        """What gives every user n new items by her own history, and of how many items it knows what goes with them.
+
+        items: those of the tables, as ids of the histories.
+        """
+        raise TypeError(f"{self.name} publishes no tables of pairs")
+
     @abstractmethod
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         """Released rows from published statistics and public facts alone."""
-
-
-def check(owner: str, f: Field[Any], value: Any) -> None:
-    """One parameter against its rule."""
-    rule = f.metadata.get("rule")
-    if rule is None or (value is None and f.default is None) or value in rule:
-        return
-    says = str(rule) if isinstance(rule, Within) else f"one of {', '.join(rule)}"
-    raise RecveilError(f"{owner}: parameter {f.name} must be {says}, not {value}")

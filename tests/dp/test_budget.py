@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import erfcx, ndtr
 
 from recveil.dp.budget import (
     SPARE,
+    _scaled_erfc,
     cost,
     delta_of,
     epsilon_of,
@@ -180,3 +181,9 @@ def test_a_pure_epsilon_is_imitated_by_its_gaussian() -> None:
     assert rho_of_pure(0.01) == pytest.approx(pi / 4 * 0.01**2, rel=1e-3)
     assert rho_of_pure(0.0) == 0.0
     assert rho_of_pure(699.0) < rho_of_pure(701.0) == 4 * 701
+
+
+def test_tails_over_densities_are_those_of_scipy_wherever_they_are_asked_for() -> None:
+    x = np.concatenate([np.linspace(0, 30, 3001), np.geomspace(30, 1e6, 50)])
+    ours = np.array([_scaled_erfc(float(one)) for one in x])
+    assert np.abs(ours / erfcx(x) - 1).max() < 1e-13

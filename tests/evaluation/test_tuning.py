@@ -11,7 +11,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.evaluation.metrics.challenge import beside, challenge
 from recveil.evaluation.recommenders import RATERS
-from recveil.evaluation.tuning import TUNERS
+from recveil.evaluation.tune import TUNERS
 from recveil.evaluation.tuning.bounds import MeasuredBound, parse_bound, tune_bound
 from recveil.measurement import Measurement, SkippedError, trial
 from recveil.mechanisms.spec import parse

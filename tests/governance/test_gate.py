@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import recveil as recveil_
+from recveil.actions.assess import AssessRequest, run_assess
 from recveil.desk.project import views
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.folder import open_project
@@ -22,7 +23,6 @@ from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import jobs_of
 from recveil.desk.project.stages import perform
 from recveil.errors import RecveilError
-from recveil.evaluation.assess import AssessRequest, run_assess
 from recveil.governance import owner
 from recveil.governance.context import Context
 from recveil.governance.decision import Decider, decide, withdraw

@@ -29,6 +29,7 @@ ROOT = {
     "measurement",
     "mechanism",
     "options",
+    "parameters",
     "randomness",
     "samples",
     "scales",
@@ -42,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "ids": set(),
     "options": set(),
+    "parameters": {"errors"},
     "kernels": set(),
     "data": PLAIN,
     "guarantee": PLAIN,
@@ -53,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     "splits": ROWS,
     "formats": {"scales", *ROWS},
     "measurement": ROWS,
-    "mechanism": {"guarantee", "randomness", *ROWS},
+    "mechanism": {"guarantee", "parameters", "randomness", *ROWS},
     "views": {"randomness", "kernels", *ROWS},
     "dp": {"kernels", "randomness", *PLAIN},
     "clicks": {"kernels", *ROWS},
@@ -125,6 +127,24 @@ NEVER_REACH = {
     },
     "kernels": {"data", "errors"},
 }
+# What a noun's own .save() and repr need: the only imports that go back, inside a function.
+SHOWS_ITSELF = {
+    ("releases.release", "releases.bundle"),
+    ("report.table", "report.html"),
+    ("report.table", "report.verdict"),
+}
+# Where a measure is picked by its name: as a headline that a page or sheet shows, a bound in an owner's words, or the
+# statistic that a cluster counts. What a measure is (attack, criterion, weak) its entry says, and nobody else.
+PICKS_A_MEASURE = {
+    "desk/project/frontier.py": "the axes of the picture",
+    "desk/project/solving.py": "bounds in an owner's words",
+    "desk/project/views.py": "the first number of a candidate",
+    "governance/evidence.py": "the numbers that criteria of a sheet are about",
+    "governance/use_kept.py": "the uses that an officer wishes",
+    "report/figures.py": "the curve",
+    "report/sheets.py": "a sheet's three numbers",
+    "spark/measure.py": "what a cluster counts for each",
+}
 BANNED_NAMES = {"utils", "core", "helpers", "base", "manager", "factory", "common", "misc"}
 # Rooms whose files are entries of a catalogue, steps of an engine or parts of a page: one importer is right there.
 CATALOGUES = {
@@ -149,6 +169,7 @@ STEPS_OF_THEIR_OWN = {
     "clicks": "the people's side: a room without a list",
     "evaluation.candidates": "what is compared, beside how",
     "releases.card": "the bundle's README",
+    "parameters": "what the fields of a mechanism are",
     "actions.clicks": "the request behind recveil clicks",
     "evaluation.command": "another tool as a maker of releases",
     "desk.direct": "lists straight from published tables",
@@ -299,6 +320,75 @@ def test_the_fences_stop_a_planted_chain(monkeypatch: pytest.MonkeyPatch) -> Non
     assert any("mechanisms.mask" in reached(module) for module in MODULES if room_of(module) == "evaluation.attacks")
 
 
+def test_no_module_imports_in_a_circle() -> None:
+    """Not through any chain, of any room, nor inside functions."""
+    free = {m: {t for t in targets if (m, t) not in SHOWS_ITSELF} for m, targets in GRAPH.items()}
+    done: set[str] = set()
+
+    def walk(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way[way.index(module) :], module))
+        if module not in done:
+            for target in free[module] & free.keys() - {module}:
+                walk(target, (*way, module))
+            done.add(module)
+
+    for module in free:
+        walk(module, ())
+
+
+def asked_for(tree: ast.AST, names: set[str], classes: set[str] = frozenset()) -> set[str]:  # type: ignore[assignment]
+    """Names that code compares with, looks up in a table of its own, or whose class it tests."""
+
+    def texts(node: ast.AST | None) -> list[str]:
+        parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+        return [str(part.value) for part in parts if isinstance(part, ast.Constant)]
+
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            found += [text for side in (node.left, *node.comparators) for text in texts(side)]
+        elif isinstance(node, ast.Dict):
+            found += [text for key in node.keys for text in texts(key)]
+        elif isinstance(node, ast.MatchValue):
+            found += texts(node.value)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("startswith", "endswith"):
+            found += [text for given in node.args for text in texts(given)]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            tested = [getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node.args[1])]
+            found += [name for name in tested if name in classes]
+    return {text for text in found if text in names | classes}
+
+
+def test_nobody_asks_for_a_mechanism_or_a_measure_by_name() -> None:
+    from recveil.evaluation.catalogue import MEASURES
+    from recveil.mechanisms import known_mechanisms
+
+    names, classes = set(known_mechanisms()), {one.__name__ for one in known_mechanisms().values()}
+    measures = set(MEASURES) - {"exposure", "items", "lists", "neural", "popularity", "ratings", "tags"}  # words, too
+    picking = set()
+    for module, path in MODULES.items():
+        tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(PACKAGE).as_posix()
+        if room_of(module) not in ("mechanisms", "papers"):
+            assert not (found := asked_for(tree, names, classes)), f"{name} asks for {sorted(found)}"
+        if not name.startswith(("evaluation/", "papers/", "mechanisms/")) and asked_for(tree, measures):
+            picking.add(name)
+    assert picking == set(PICKS_A_MEASURE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'spec.startswith(("mask", "x"))',
+        'name == "mbrw"',
+        'name in ("blur",)',
+        '{"mask": 1}',
+        "isinstance(m, Mask | int)",
+    ],
+)
+def test_a_planted_question_for_a_mechanism_is_found(line: str) -> None:
+    assert asked_for(ast.parse(line), {"mask", "mbrw", "blur"}, {"Mask"})
+
+
 def test_a_module_that_one_other_imports_is_a_step_of_its_own() -> None:
     importers = {m: {n for n, targets in GRAPH.items() if m in targets} for m in MODULES}
     alone = {
@@ -368,7 +458,7 @@ def test_a_release_loads_no_attacker_and_no_refusal_the_compiler(tmp_path: Path)
     code = f"""
 import sys
 from recveil.cli.app import main
-for line in {["release log.csv --with pseudonymise -o out", "inspect log.csv", *REFUSED]}:
+for line in {["inspect log.csv", "release log.csv --with pseudonymise -o out", *REFUSED]}:
     sys.argv = ["recveil", *line.split()]
     try:
         code = main()
@@ -376,6 +466,7 @@ for line in {["release log.csv --with pseudonymise -o out", "inspect log.csv", *
         code = end.code
     assert bool(code) == (not line.split()[1] == "log.csv"), line
     assert "numba" not in sys.modules, line
+    assert "scipy.special" not in sys.modules, line  # a quarter of a second
     attackers = [name for name in sys.modules if name.startswith("recveil.evaluation.attacks.")]
     assert not attackers or not line.startswith(("release", "inspect")), (line, attackers)
 """

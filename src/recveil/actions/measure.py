@@ -14,8 +14,9 @@ from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.attacks.knowledge import Choice
 from recveil.evaluation.cache import fingerprint
-from recveil.evaluation.measure import Findings, measure_release, read_map, select
+from recveil.evaluation.measure import Findings, measure_release, select
 from recveil.evaluation.measured import report_of
+from recveil.evaluation.people import read_map
 from recveil.evaluation.resources import NO_RESOURCES, AttackerResources, Origin, equip
 from recveil.mechanisms.spec import text
 from recveil.releases.bundle import Bundle, load, verify

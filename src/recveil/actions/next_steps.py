@@ -88,14 +88,15 @@ def _words(spec: str, expected: Forecast | None) -> list[str]:
     would = "would" if expected.hopeless else "may"
     lines = [f"{expected.mechanism.name} at this epsilon {would} keep next to nothing: {expected.words()}"]
     lines.append("what would help: " + "; ".join(expected.help()))
-    name = spec.partition(":")[0]
+    name = parse(spec).name
     return [*lines, f"until then {name} is suggested, which proves nothing about a whole person"]
 
 
 def starters(log: Interactions | LogFacts) -> list[str]:
     """Mechanisms worth a first look: the baseline, then those with a promise, then others that fit."""
     specs = fitting(log)
-    order = [s for s in specs if s == "pseudonymise"]
-    order += [s for s in specs if parse(s).is_proved]
-    order += [s for s in specs if s.startswith(("microaggregation", "mask", "mbrw")) and s not in order]
+    able = [(spec, parse(spec)) for spec in specs]
+    order = [spec for spec, one in able if one.changes_nothing]
+    order += [spec for spec, one in able if one.is_proved]
+    order += [spec for spec, one in able if one.to_begin_with and spec not in order]
     return order[:MOST]

@@ -11,12 +11,13 @@ from dataclasses import fields, replace
 from os import PathLike, fspath
 from typing import Any, Literal
 
+from recveil.actions.assess import AssessRequest, run_assess
 from recveil.actions.measure import MeasureRequest, run_measure
 from recveil.api.keywords import keywords_of
 from recveil.api.owners_screen import SCREEN
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
-from recveil.evaluation.assess import Assessment, AssessRequest, run_assess
+from recveil.evaluation.assess import Assessment
 from recveil.evaluation.cache import Cache, fingerprint
 from recveil.evaluation.catalogue import ATTACKS
 from recveil.evaluation.compare import CompareRequest, run_compare

@@ -36,8 +36,8 @@ def assess(
     Example: recveil assess ratings.csv
     """
     levels = numbers(known)
+    from recveil.actions.assess import AssessRequest, run_assess
     from recveil.actions.engine import Engine
-    from recveil.evaluation.assess import AssessRequest, run_assess
     from recveil.releases.inputs import Input
 
     room = Engine(memory=memory, scratch=scratch)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, inf, log, log1p, pi, sqrt
+from math import ceil, erfc, exp, inf, log, log1p, pi, sqrt
 
 from recveil.errors import RecveilError
 
@@ -25,14 +25,23 @@ def delta_of(rho: float, epsilon: float) -> float:
     It is P(Y > a) - e^epsilon P(Y > b) for a normal Y, a = epsilon / m - m / 2 and b = a + m. Since b^2 - a^2 is twice
     epsilon, both terms are the density at a times tails over densities, at a and at b, which no large number spoils.
     """
-    from scipy.special import erfcx, ndtr
-
     m = sqrt(2 * rho)
     a, b = epsilon / m - m / 2, epsilon / m + m / 2
     density = exp(-a * a / 2) / sqrt(2 * pi)
-    tail = [sqrt(pi / 2) * float(erfcx(max(x, 0.0) / sqrt(2))) for x in (a, b)]
-    above = density * tail[0] if a > 0 else float(ndtr(-a))
+    tail = [sqrt(pi / 2) * _scaled_erfc(max(x, 0.0) / sqrt(2)) for x in (a, b)]
+    above = density * tail[0] if a > 0 else erfc(a / sqrt(2)) / 2
     return above * (1 + _WIDE) - density * tail[1] * (1 - _WIDE)
+
+
+def _scaled_erfc(x: float) -> float:
+    """e^(x^2) erfc(x) for x >= 0, with a relative error far below 1e-12; scipy's takes .2 s to load."""
+    if x < 20:
+        return exp(x * x) * erfc(x)
+    term = total = 1.0
+    for n in range(1, 8):  # the asymptotic series: what follows is below 1e-14
+        term *= -(2 * n - 1) / (2 * x * x)
+        total += term
+    return total / (x * sqrt(pi))
 
 
 def epsilon_of(rho: float, delta: float) -> float:

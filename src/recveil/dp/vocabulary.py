@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, isqrt, log
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -69,7 +70,5 @@ def exceeded(law: Law, chance: float) -> int:
     if law.kind == "laplace":  # P(noise > x) = e^(-(x + 1) / size) / (1 + e^(-1 / size))
         beyond = size * -log(chance * (1 + exp(-1 / size))) - 1
     else:
-        from scipy.special import ndtri
-
-        beyond = float(-ndtri(chance)) * size**0.5
+        beyond = -NormalDist().inv_cdf(chance) * size**0.5
     return max(ceil(beyond * (1 + _SAFE) + _SAFE), 0)

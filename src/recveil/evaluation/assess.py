@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,11 @@ from numpy.typing import NDArray
 
 from recveil.data import Interactions
 from recveil.errors import RecveilError
-from recveil.evaluation.advice import advise
 from recveil.evaluation.attacks.linkage import exposure, linkage
 from recveil.evaluation.attacks.truth import truth
 from recveil.evaluation.facts import LogFacts, facts_of
 from recveil.formats.files import written
 from recveil.measurement import Measurement, Trial, frame_of
-from recveil.releases.disk import on_disk
-from recveil.releases.inputs import Input
-from recveil.releases.progress import SILENT, Progress
 from recveil.splits import holdout_users
 from recveil.views.records import records
 
@@ -54,32 +49,6 @@ class Assessment(dict[str, Any]):
     def _repr_html_(self) -> str:
         words = "".join(f"<li>{escape(line)}</li>" for line in self["words"])
         return f"<ul>{words}</ul>{self.frame()._repr_html_()}"
-
-
-@dataclass(frozen=True)
-class AssessRequest:
-    """`known`: how many items the attacker knows. Without a seed every run draws afresh. A log that takes more than
-    `memory` bytes is worked on in parts, by way of a `scratch` folder.
-    """
-
-    data: Input
-    known: tuple[int, ...] | None = None
-    seed: int | None = None
-    memory: int | None = None
-    scratch: str | None = None
-
-
-def run_assess(request: AssessRequest, progress: Progress = SILENT) -> Assessment:
-    """The assessment with advice on the mechanisms that fit."""
-    seed = secrets.randbits(63) if request.seed is None else request.seed
-    with on_disk(request.data, request.memory, request.scratch, progress) as table:
-        if table is not None:
-            from recveil.evaluation.assess_parts import assess_parts
-
-            facts, found = assess_parts(table.parts, seed, request.known)
-            return Assessment(found, advice=[a.record() for a in advise(facts)])
-    rows = request.data.all_rows(progress)
-    return Assessment(assess(rows, seed=seed, known=request.known), advice=[a.record() for a in advise(rows)])
 
 
 def assess(data: Interactions, *, seed: int = 0, known: tuple[int, ...] | None = None) -> dict[str, Any]:

@@ -14,12 +14,6 @@ from recveil.evaluation.recommenders.mask import Lists, Similar, similar_items
 from recveil.evaluation.recommenders.mask import lists as lists_from_similar
 from recveil.formats.files import written
 from recveil.mechanism import Mechanism, PublicInfo, Synthesis
-from recveil.mechanisms.dp_ratings import DpRatings
-from recveil.mechanisms.dp_ratings import lists as rated
-from recveil.mechanisms.dp_ratings.drawing import direct
-from recveil.mechanisms.dp_streams import DpStreams
-from recveil.mechanisms.dp_streams.lists import lists as lists_from_tables
-from recveil.mechanisms.dp_streams.lists import similarity
 from recveil.mechanisms.mask import Mask, perturb
 from recveil.mechanisms.spec import text
 from recveil.randomness import source
@@ -134,14 +128,7 @@ def list_maker(published: Published, items: Any, n: int) -> tuple[Callable[[Inte
 
     items: those of the tables, as ids of the histories.
     """
-    mechanism = published.mechanism
-    if isinstance(mechanism, DpRatings):
-        alike = direct(mechanism.tables(published.rounds, published.public))
-        return partial(rated.lists, items=items, alike=alike, n=n), len(alike.kept)
-    if not isinstance(mechanism, DpStreams):
-        raise TypeError(f"{mechanism.name} publishes no tables of pairs")
-    tables = mechanism.tables(published.rounds, published.public)
-    return partial(lists_from_tables, items=items, S=similarity(tables), tables=tables, n=n), len(tables.kept)
+    return published.mechanism.list_maker(published.rounds, published.public, items, n)
 
 
 def _published(data: Interactions, mechanism: Synthesis, wish: Wish, progress: Progress) -> Published:

@@ -157,17 +157,6 @@ def _mapped(subject: Trial) -> Trial:
     return subject
 
 
-def read_map(path: str | Path) -> pl.DataFrame:
-    """The private id map that `recveil release --keep-map` writes: a csv with the columns original and released."""
-    try:
-        frame = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise RecveilError(f"{path} cannot be read as an id map: {str(error).splitlines()[0]}") from None
-    if not {"original", "released"} <= set(frame.columns):
-        raise RecveilError(f"{path}: an id map has the columns original and released, not {', '.join(frame.columns)}")
-    return frame
-
-
 def _released_unchanged(subject: Trial) -> int:
     """Held-out people whose very item set is released, where that of most others is, and nobody else has it: of those
     who are in the release most are found so. Of fewer it is chance, a profile that was changed into theirs.

@@ -112,3 +112,14 @@ def _codes(users: pl.Series, table: pl.DataFrame) -> NDArray[np.int8]:
 def print_of(people: pl.DataFrame | None) -> str:
     """What the cache knows a table of people by."""
     return "" if people is None else digest(people.write_csv().encode())
+
+
+def read_map(path: str | Path) -> pl.DataFrame:
+    """The private id map that `recveil release --keep-map` writes: a csv with the columns original and released."""
+    try:
+        frame = pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RecveilError(f"{path} cannot be read as an id map: {str(error).splitlines()[0]}") from None
+    if not {"original", "released"} <= set(frame.columns):
+        raise RecveilError(f"{path}: an id map has the columns original and released, not {', '.join(frame.columns)}")
+    return frame

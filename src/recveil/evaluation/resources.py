@@ -12,7 +12,7 @@ import polars as pl
 from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.evaluation.command import SECONDS, command_maker
-from recveil.evaluation.people import informed, labelled, read_people
+from recveil.evaluation.people import informed, labelled, read_map, read_people
 from recveil.evaluation.shadows import Halves, Maker, maker, of_bundle, of_halves
 from recveil.guarantee import Guarantee
 from recveil.ids import places
@@ -90,7 +90,6 @@ def _maker(resources: AttackerResources, origin: Origin, people: Interactions) -
 
 
 def _other(resources: AttackerResources, subject: Trial, origin: Origin) -> SecondRelease:
-    from recveil.evaluation.measure import read_map
     from recveil.releases.bundle import load
 
     path = resources.also or ""

@@ -16,7 +16,9 @@ from recveil.data import Interactions
 from recveil.dp.noise import draw, laplace
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.cache import fingerprint
-from recveil.evaluation.tuning import TUNERS, Tuned
+from recveil.evaluation.tuning import Tuned, Tuner
+from recveil.evaluation.tuning.bounds import tune_bound
+from recveil.evaluation.tuning.mask import tune_mask
 from recveil.evaluation.tuning.usefulness import tune_usefulness, usefulness_bound
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import may_prove, parse
@@ -32,6 +34,8 @@ WORLDS = {"ratings": "films", "clicks": "sessions", "sessions": "sessions", "tag
 TWIN = "measured on a generated twin: no row of the data was looked at, and nothing was spent"
 FEWEST = 100  # people of a twin, however few were counted
 STAND_IN = "measured on a generated sample: nothing was spent"
+# By what a mechanism's class says (tuned_by).
+TUNERS: dict[str, Tuner] = {"ratio": tune_mask, "rungs": tune_bound}
 ON_DATA = "the choice was made on the true data, and no guarantee covers that; keep the curve to yourself"
 
 

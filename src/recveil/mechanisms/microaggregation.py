@@ -32,6 +32,7 @@ class Microaggregation(Masking):
     """Likes and dislikes, grouped by MDAV; a group's profile replaces the profiles of its members."""
 
     name = "microaggregation"
+    to_begin_with = True
     next_best = True
     keeps = ("skill",)
     strength = ("k", (50, 20, 10, 5, 3, 2))

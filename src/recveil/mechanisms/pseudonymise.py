@@ -16,6 +16,7 @@ class Pseudonymise(Masking):
     """Every release replaces user ids by random tokens; this mechanism does no more than that."""
 
     name = "pseudonymise"
+    changes_nothing = True
     purpose = "A baseline only: new ids do not hide anyone whose items are partly known."
 
     def guarantee(self, public: PublicInfo) -> Guarantee:

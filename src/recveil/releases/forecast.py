@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, exp, log
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -146,13 +147,12 @@ def foresee(
 
 def _above(size: LogSize, needed: float, spread: float) -> tuple[float, float]:
     """How many items have so many people, and which share of the rows is theirs, where logarithms spread so much."""
-    from scipy.special import ndtr
-
+    below = NormalDist().cdf
     middle = log(size.rows / size.items) - spread * spread / 2
     beyond = (log(needed) - middle) / spread
-    most = ndtr(-(log(size.people) - middle) / spread)  # no item has more people than there are
-    number = float(ndtr(-beyond)) if needed < size.people else 0.0
-    return size.items * max(number, float(most) if number else 0.0), float(ndtr(spread - beyond)) if number else 0.0
+    most = below(-(log(size.people) - middle) / spread)  # no item has more people than there are
+    number = below(-beyond) if needed < size.people else 0.0
+    return size.items * max(number, most if number else 0.0), below(spread - beyond) if number else 0.0
 
 
 def _times(made: Any) -> float | None:

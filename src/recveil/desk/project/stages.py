@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from recveil.actions.assess import AssessRequest, run_assess
 from recveil.actions.next_steps import starters
 from recveil.data import Interactions
 from recveil.desk.project.bundles import ledger_file
@@ -21,7 +22,7 @@ from recveil.desk.project.solving import bound
 from recveil.desk.project.units import units
 from recveil.errors import RecveilError
 from recveil.evaluation.advice import advise, scale_of, told_scale
-from recveil.evaluation.assess import AssessRequest, itself, run_assess
+from recveil.evaluation.assess import itself
 from recveil.evaluation.attacks.linkage import linkage
 from recveil.evaluation.cache import Cache
 from recveil.evaluation.compare import CompareRequest, run_compare

@@ -13,8 +13,10 @@ from recveil.mechanisms.spec import text
 from recveil.randomness import source
 
 
-def tune_mask(data: Interactions, keep: str | None, seed: int | None, progress: Progress) -> Tuned:
+def tune_mask(data: Interactions, spec: str, keep: str | None, seed: int | None, progress: Progress) -> Tuned:
     """The paper's choice of p. It weighs protection against similarity itself, so there is no bound to keep."""
+    if ":" in spec:
+        raise RecveilError("mask has no parameter but the one that is tuned; write --with mask")
     if keep is not None:
         raise RecveilError("mask chooses p by P(P) / MAE(P) and takes no --keep; leave it out")
     choice = choose_p(data, chance=source(seed).derive("tune"), progress=progress)

@@ -20,9 +20,10 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import Selected, select, threshold
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Probe, PublicInfo, Sums, Synthesis, Within, parameter
+from recveil.mechanism import Drawn, Lister, Probe, PublicInfo, Sums, Synthesis, Within, parameter
+from recveil.mechanisms.dp_ratings import lists
 from recveil.mechanisms.dp_ratings.directions import directions, tastes
-from recveil.mechanisms.dp_ratings.drawing import RatingTables, draw_people
+from recveil.mechanisms.dp_ratings.drawing import RatingTables, direct, draw_people
 from recveil.mechanisms.dp_ratings.effects import MOST_EFFECT, effects, popularity
 from recveil.mechanisms.dp_ratings.features import feature_matrix
 from recveil.mechanisms.dp_ratings.people import HEIGHTS, LENGTHS, SPREADS
@@ -231,6 +232,9 @@ class DpRatings(Synthesis):
     def top(self, published: tuple[Any, ...]) -> Ints:
         """The most frequent items, the products of whose ratings are counted."""
         return np.sort(np.argsort(-published[0]["have"], kind="stable")[:TOP])
+
+    def list_maker(self, published: tuple[Any, ...], public: PublicInfo, items: Any, n: int) -> Lister:
+        return lists.maker(direct(self.tables(published, public)), items, n)
 
     def tables(self, published: tuple[Any, ...], public: PublicInfo) -> RatingTables:
         """The published statistics in units of one person, with the deviations of their noise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from recveil import kernels
 from recveil.data import Interactions
+from recveil.mechanism import Lister
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +45,11 @@ def pair_frame(alike: Likeness, items: pl.Series) -> pl.DataFrame:
     cells = alike.near.tocoo()
     first, second = (items.gather(alike.kept[side]) for side in (cells.row, cells.col))
     return pl.DataFrame({"item": first, "other": second, "likeness": cells.data.astype(np.float32)})
+
+
+def maker(alike: Likeness, items: pl.Series, n: int) -> Lister:
+    """Lists by these, and of how many items they know what is like them."""
+    return partial(lists, items=items, alike=alike, n=n), len(alike.kept)
 
 
 def lists(histories: Interactions, items: pl.Series, alike: Likeness, n: int) -> dict[Any, list[Any]]:

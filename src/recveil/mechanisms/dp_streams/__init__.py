@@ -19,8 +19,8 @@ from recveil.dp.noise import Law, draw, gaussian
 from recveil.dp.vocabulary import select, threshold, threshold_of_sums
 from recveil.errors import RecveilError
 from recveil.guarantee import Guarantee, proved
-from recveil.mechanism import Drawn, Probe, PublicInfo, Synthesis, Within, parameter
-from recveil.mechanisms.dp_streams import carried, known
+from recveil.mechanism import Drawn, Lister, Probe, PublicInfo, Synthesis, Within, parameter
+from recveil.mechanisms.dp_streams import carried, known, lists
 from recveil.mechanisms.dp_streams.counting import (
     EDGES,
     MOST_OF_ONE,
@@ -269,6 +269,9 @@ class DpStreams(Synthesis):
         more = f"about {max(threshold / at, 1.1):.1f} times" if at > threshold / 50 else "more than 50 times"
         help_ = f"that would take {more} as many people, or as large an epsilon"
         return np.sort(kept[items[kept] > threshold]), help_
+
+    def list_maker(self, published: tuple[Any, ...], public: PublicInfo, items: Any, n: int) -> Lister:
+        return lists.maker(self.tables(published, public), items, n)
 
     def tables(self, published: tuple[Any, ...], public: PublicInfo) -> StreamTables:
         """The published statistics in units of one person, with the deviations of their noise."""

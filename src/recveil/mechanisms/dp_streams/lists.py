@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recveil.data import Interactions
+from recveil.mechanism import Lister
 from recveil.mechanisms.dp_streams.baskets import rows_of
 from recveil.mechanisms.dp_streams.drawing import Floats, Ints, StreamTables, expected
 
@@ -48,6 +50,11 @@ def top_items(histories: Any, S: Any, tables: StreamTables, n: int) -> Ints:
         known = np.isfinite(np.take_along_axis(scores, order, 1))
         best[begin : begin + people, :n_best] = np.where(known, order, -1)
     return best
+
+
+def maker(tables: StreamTables, items: pl.Series, n: int) -> Lister:
+    """Lists by these tables, and of how many items they know what goes with them."""
+    return partial(lists, items=items, S=similarity(tables), tables=tables, n=n), len(tables.kept)
 
 
 def lists(histories: Interactions, items: pl.Series, S: Any, tables: StreamTables, n: int) -> dict[Any, list[Any]]:

@@ -40,6 +40,7 @@ class Mask(Masking):
     """Who has which item, each bit flipped with probability 1 - p, once. Ratings, times and tags are not released."""
 
     name = "mask"
+    to_begin_with = True
     strength = ("p", (0.6, 0.7, 0.8, 0.9, 0.95, 0.99))
     purpose = (
         "For outsiders who train on who has what: every bit of a profile is flipped with a stated "

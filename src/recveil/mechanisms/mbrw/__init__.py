@@ -84,6 +84,7 @@ class MBRW(Masking):
     """K synthetic clickstreams, each seeded by the profile of a person drawn at random."""
 
     name = "mbrw"
+    to_begin_with = True
     cluster_steps = "streams"
     strength = ("theta", (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0))
     purpose = (

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
 import scipy
@@ -22,19 +24,24 @@ _SPELT = re.compile(r"([a-z-]+)(?:\(([^()]*)\))?")
 _UNLIKELY = 1e-3  # a share of draws that may be cut down to the largest value allowed
 
 
-def _uniform(k: Floats, low: float, high: float) -> Floats:
+def _uniform(k: Any, low: float, high: float) -> Any:
     return np.clip((np.floor(k) - low + 1) / (high - low + 1), 0, 1)
 
 
-def _geometric(k: Floats, p: float) -> Floats:
-    return np.asarray(1 - (1 - p) ** k)
+def _normal(k: Any, mean: float, sd: float) -> Any:
+    z = (k + 0.5 - mean) / sd  # one value, to be checked, loads no library
+    return erfc(-z / sqrt(2)) / 2 if isinstance(k, float) else scipy.special.ndtr(z)
+
+
+def _geometric(k: Any, p: float) -> Any:
+    return 1 - (1 - p) ** k
 
 
 # Of each law: the names of its arguments, what they must be, and the probability of at most k.
-LAWS: dict[str, tuple[tuple[str, ...], Callable[..., bool], Callable[..., Floats]]] = {
-    "constant": (("value",), lambda v: v >= 0 and v == int(v), lambda k, v: (k >= v).astype(float)),
+LAWS: dict[str, tuple[tuple[str, ...], Callable[..., bool], Callable[..., Any]]] = {
+    "constant": (("value",), lambda v: v >= 0 and v == int(v), lambda k, v: 1.0 * (k >= v)),
     "uniform": (("low", "high"), lambda a, b: 0 <= a <= b and a == int(a) and b == int(b), _uniform),
-    "normal": (("mean", "sd"), lambda _, sd: sd > 0, lambda k, mu, sd: scipy.special.ndtr((k + 0.5 - mu) / sd)),
+    "normal": (("mean", "sd"), lambda _, sd: sd > 0, _normal),
     "poisson": (("mean",), lambda mean: mean > 0, lambda k, mean: scipy.special.pdtr(k, mean)),
     "negative-binomial": (
         ("r", "p"),
@@ -91,8 +98,8 @@ def law(text: str, owner: str, most: int = LARGEST) -> LengthLaw:
     found = LengthLaw(name, arguments)
     if name == "empirical" or found == LengthLaw("constant", (0.0,)):
         return found
-    if 1 - float(at_most(np.array([0.0]), *arguments)[0]) < _UNLIKELY:
+    if 1 - float(at_most(0.0, *arguments)) < _UNLIKELY:
         raise RecveilError(f"{owner}: {text} gives no positive value, or hardly ever")
-    if 1 - float(at_most(np.array([float(most)]), *arguments)[0]) > _UNLIKELY:
+    if 1 - float(at_most(float(most), *arguments)) > _UNLIKELY:
         raise RecveilError(f"{owner}: {text} gives more than {most:,}, which is the most that can be used")
     return found
