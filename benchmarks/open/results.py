@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib import import_module
@@ -25,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 KEPT = PROJECT / "docs" / "kept" / "open"
 SIGNATURES = "signatures.jsonl"
+PUBLIC_KEY = "public_key.pem"
 LEFT_OUT = "left out"  # a cell that nobody has begun: its reason stands on the page, and it is run as soon as asked for
 OF_ALL = ("benchmarks/open/protocols.py", "benchmarks/open/judges.py")
 OF_ATTACKS = ("benchmarks/open/protocols.py", "src/recveil/evaluation/attacks/shadow.py")
@@ -141,8 +143,14 @@ def _short(value: Any) -> Any:
 
 
 def sign(folder: Path, key_file: Path) -> str:
-    """An envelope for each document, by this key; and its fingerprint."""
+    """An envelope for each document, by this key; the key's public half beside them; and its fingerprint."""
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     signer = load_key(key_file)
+    public = Ed25519PublicKey.from_public_bytes(b64decode(signer.public))
+    text = public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode()
+    write_text(folder / PUBLIC_KEY, text)
     lines = []
     for path in sorted(folder.glob("*.json")):
         subject = [{"name": path.name, "digest": {"sha256": sha256(path.read_bytes()).hexdigest()}}]

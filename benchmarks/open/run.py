@@ -18,9 +18,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 from tempfile import TemporaryFile
@@ -29,36 +29,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from data_sets import SETS, absent, load
+from plan import Job, Work, estimate, planned
 from protocols import DELTA, EPSILONS, PROTOCOLS, SPLITS
 from results import HERE, KEPT, LEFT_OUT, Cell, Document, code_of, methods, sign, write_json
 
 ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-ATTACKED_AT = 4.0
-
-
-Job = tuple[str, str, float | None]  # use or attack, by which method, at which epsilon
-Code = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Work:
-    """One process: methods on a split."""
-
-    data: str
-    split: int
-    jobs: tuple[Job, ...]
-
-
-def planned(names: Sequence[str], chosen: dict[str, Any], asked: argparse.Namespace) -> Iterator[Work]:
-    """The first split of all data sets first, so that an interrupted run has something of each; attacks at the end."""
-    private = {name for name, module in chosen.items() if getattr(module, "PRIVATE", False)}
-    for split in range(asked.splits):
-        for data in names:
-            jobs = (("use", m, e) for m in chosen for e in (asked.epsilons if m in private else (None,)))
-            yield Work(data, split, tuple(jobs))
-    for data in () if asked.no_attacks else names:
-        if SETS[data].attacked:
-            yield Work(data, 0, tuple(("attack", m, ATTACKED_AT if m in private else None) for m in chosen))
 
 
 def done_by(work: Work, limit: float, thin: int | None) -> Iterator[Cell]:
@@ -120,7 +95,7 @@ def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argpa
     """All that is not there, side by side, each result written at once, and told."""
     documents = {name: Document(into, name, SETS[name].files) for name in {work.data for work in works}}
     for name, document in documents.items():
-        document.about = about(name)
+        document.about = about(name, document.content)
     code = {(m, kind): code_of(m, module, kind) for m, module in modules.items() for kind in ("use", "attack")}
 
     def missing(work: Work) -> Work:
@@ -131,6 +106,9 @@ def run(works: Sequence[Work], modules: dict[str, Any], into: Path, asked: argpa
     todo = [missing(work) for work in works]
     number, of = sum(len(work.jobs) for work in todo), sum(len(work.jobs) for work in works)
     print(f"{of - number} of {of} are there already", flush=True)
+    if number and not asked.leave_out:
+        kept = {name: document.content["cells"] for name, document in documents.items()}
+        print(f"the other {number}: {estimate(todo, kept, asked.workers)}", flush=True)
     lock, begin, ready = threading.Lock(), time.monotonic(), [0]
 
     def why_not() -> str:
@@ -167,10 +145,14 @@ def _told(cell: Cell) -> str:
     return ", ".join(f"{name} {value:.4f}" for name, value in best.items()) + f", {cell['cpu_s']:.1f} s"
 
 
-def about(name: str) -> dict[str, Any]:
-    chosen, rows = SETS[name], load(name).rows
+def about(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """For the page. The sizes of these very files are read off them once."""
+    chosen = SETS[name]
     protocol = PROTOCOLS[chosen.protocol]
-    sizes = {"people": rows.compact().n_users, "items": rows.n_items, "rows": len(rows), "unit": rows.unit}
+    sizes = {size: known[size] for size in ("people", "items", "rows", "unit") if size in known}
+    if len(sizes) < 4:
+        rows = load(name).rows
+        sizes = {"people": rows.compact().n_users, "items": rows.n_items, "rows": len(rows), "unit": rows.unit}
     told = {"title": chosen.title, "protocol": protocol.about, "n": protocol.n, "hits": protocol.hits}
     return {**told, **sizes, "delta": DELTA, "files": dict(chosen.files), "printed": dict(chosen.printed)}
 

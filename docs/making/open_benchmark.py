@@ -39,10 +39,16 @@ def pages(folder: Path = kept.KEPT) -> Iterator[tuple[str, str]]:
 
 
 def _signer(name: str, folder: Path) -> str:
-    """Whose key signed the document as it is."""
-    from recveil.releases.signing import BrokenEnvelopeError, unseal
+    """Whose key signed the document as it is, and whether it is the one beside it."""
+    from cryptography.hazmat.primitives import serialization as form
 
-    path = folder / ROOM / "signatures.jsonl"
+    from recveil.releases.signing import BrokenEnvelopeError, fingerprint, unseal
+
+    path, known = folder / ROOM / "signatures.jsonl", folder / ROOM / "public_key.pem"
+    beside = ""
+    if known.is_file():
+        public = form.load_pem_public_key(known.read_bytes())
+        beside = fingerprint(public.public_bytes(form.Encoding.Raw, form.PublicFormat.Raw))
     hashed = sha256((folder / ROOM / f"{name}.json").read_bytes()).hexdigest()
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         try:
@@ -50,7 +56,8 @@ def _signer(name: str, folder: Path) -> str:
         except BrokenEnvelopeError:
             continue
         if opened.statement["subject"] == [{"name": f"{name}.json", "digest": {"sha256": hashed}}]:
-            return f"Signed by the key {opened.fingerprint[:16]}."
+            whose = "" if opened.fingerprint == beside else ", which is not the one in `docs/kept/open/public_key.pem`"
+            return f"Signed by the key {opened.fingerprint[:16]}{whose}."
     return "Not signed."
 
 
@@ -119,7 +126,8 @@ def _index(found: Sequence[Results], faults: Sequence[str]) -> str:
         "by session where the data tell no people apart; delta is 1e-6. `make open-benchmark` "
         "(`benchmarks/open/run.py`) runs what is missing, on the data sets in the folder that `RECVEIL_DATA` names, "
         "and goes on where it was interrupted. Each data set's page names the key that signed its results "
-        "(`docs/kept/open/signatures.jsonl`): they are as they were made, whoever made them.",
+        "(`docs/kept/open/signatures.jsonl`; the public key is `public_key.pem` beside it): they are as they were "
+        "made, whoever made them.",
         "",
     ]
     for one in found:

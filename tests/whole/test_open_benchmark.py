@@ -38,7 +38,7 @@ METHODS = {
 @pytest.fixture(scope="module")
 def room() -> Iterator[Any]:
     """The modules of the benchmark, by their names alone."""
-    names = ("data_sets", "protocols", "judges", "results", "methods.dpals")
+    names = ("data_sets", "protocols", "judges", "results", "plan", "methods.dpals")
     sys.path.insert(0, str(OPEN))
     try:
         yield type("room", (), {name.rpartition(".")[2]: import_module(name) for name in names})
@@ -86,6 +86,7 @@ def test_a_strangers_method_gets_its_row_by_adding_one_file(copy: Path, monkeypa
     said = run(copy, "--data", "anime,beauty", *wanted)
     assert "beauty: left out, beauty/clicks.parquet is not there" in said
     assert "[1/8, " in said and "0 of 8 are there already" in said
+    assert "the other 8: about 0 CPU minutes" in said and "8 were never run and are not in it" in said
     document = json.loads((copy / "docs" / "kept" / "open" / "anime.json").read_text())
     cells = {(c["method"], c["epsilon"]): c for c in document["cells"]}
     assert [e for m, e in cells if m == "stranger"] == [1.0, 4.0, 8.0]
@@ -133,6 +134,20 @@ def test_what_nobody_began_has_its_reason_and_older_figures_stay(room: Any, tmp_
     assert not again.has(("use", "b", None, 0), {"a.py": "2"}, None)
 
 
+def test_what_a_run_will_take_is_told_by_what_such_cells_took(room: Any) -> None:
+    def cell(method: str, epsilon: float | None, seconds: float, status: str = "done") -> dict[str, Any]:
+        about = {"kind": "use", "method": method, "epsilon": epsilon, "status": status}
+        return about | {"cpu_s": seconds, "judging_cpu_s": 10.0} if status == "done" else about
+
+    cells = [cell("a", 1.0, 20.0), cell("a", 4.0, 50.0), cell("b", None, 0.0, "refused"), cell("c", None, 0, "failed")]
+    jobs = [("use", "a", 4.0), ("use", "a", 8.0), ("use", "b", None), ("use", "c", None), ("attack", "a", 4.0)]
+    works = [room.plan.Work("one", split, tuple(jobs)) for split in range(3)]
+    told = room.plan.estimate(works, {"one": cells}, workers=2)
+    each = 60 + 45 + room.plan.BEGINNING  # the same cell; the mean of other epsilons; a refusal costs nothing
+    assert (told.cpu, told.wall, told.unknown) == (3 * each, 2 * each, 6)
+    assert room.plan.estimate([room.plan.Work("one", 0, ())], {"one": cells}, 2).cpu == 0
+
+
 @pytest.mark.parametrize(
     "text", ['{"files": {"rows": "old"}, "cells": [], "code": {}}', '{"cells": []}', "half a docu"]
 )
@@ -157,6 +172,15 @@ def test_documents_are_signed_as_they_are(room: Any, tmp_path: Path) -> None:
     new_key(tmp_path / "key")
     name = room.results.sign(tmp_path, tmp_path / "key")
     assert room.results.signed(tmp_path) == {"one.json": name}
+    assert (tmp_path / "public_key.pem").read_text().startswith("-----BEGIN PUBLIC KEY-----")
+    (tmp_path / "open").mkdir()
+    for file in tmp_path.glob("*.*"):
+        shutil.copy(file, tmp_path / "open")
+    assert open_benchmark._signer("one", tmp_path) == f"Signed by the key {name[:16]}."
+    new_key(tmp_path / "another")
+    room.results.sign(tmp_path, tmp_path / "another")
+    shutil.copy(tmp_path / "public_key.pem", tmp_path / "open")
+    assert "which is not the one in" in open_benchmark._signer("one", tmp_path)
     (tmp_path / "one.json").write_text('{"changed": true}\n')
     assert room.results.signed(tmp_path) == {}
 
@@ -246,7 +270,9 @@ def test_kept_results_can_be_used_and_are_signed(room: Any) -> None:
     found = open_benchmark.results()
     assert found and not kept.faults("open")
     signed = room.results.signed(kept.KEPT / "open")
-    assert {f"{one.name}.json" for one in found} == set(signed)
+    assert {f"{one.name}.json" for one in found} == set(signed) and len(set(signed.values())) == 1
+    for one in found:
+        assert "is not the one" not in open_benchmark._signer(one.name, kept.KEPT)
     for one in found:
         assert one.content["files"] == room.data_sets.SETS[one.name].files
         assert not one.thinned
