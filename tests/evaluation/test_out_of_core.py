@@ -11,6 +11,7 @@ import pytest
 
 from recveil.data import Interactions, from_ids
 from recveil.evaluation import assess_parts as out_of_core
+from recveil.evaluation import crowd
 from recveil.evaluation.assess import assess
 from recveil.evaluation.facts import facts_of_parts
 from recveil.evaluation.inspect import described, inspect
@@ -77,9 +78,9 @@ def test_assess_says_what_memory_says_where_nothing_is_drawn(tmp_path: Path) -> 
 
 
 def test_assess_is_the_same_in_any_parts_and_names_the_crowd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(out_of_core, "CROWD", 90)
-    monkeypatch.setattr(out_of_core, "TARGETS", 50)
-    monkeypatch.setattr(out_of_core, "SCREENED", 40)
+    monkeypatch.setattr(crowd, "CROWD", 90)
+    monkeypatch.setattr(crowd, "TARGETS", 50)
+    monkeypatch.setattr(crowd, "SCREENED", 40)
     found = [
         out_of_core.assess_parts(on_disk(world(), tmp_path / str(parts), parts).parts, 7, (2, KNOWN))[1]
         for parts in (1, 6)

@@ -20,6 +20,7 @@ from recveil.evaluation.people import read_map
 from recveil.evaluation.resources import NO_RESOURCES, AttackerResources, Origin, equip
 from recveil.mechanisms.spec import text
 from recveil.releases.bundle import Bundle, load, verify
+from recveil.releases.disk import planned
 from recveil.releases.inputs import Input
 from recveil.releases.ledger import look
 from recveil.releases.progress import SILENT, Progress
@@ -34,7 +35,7 @@ class MeasureRequest:
     `only`: names of measures; one that cannot be made is then an error. `known`, `known_items` and `ratings` say
     what the linkage attacker knows; `recipient`, by name or file: so many as they are taken to know, where `known` is
     not given. `resources` is for stronger attackers. Without a seed every run draws afresh. `ledger`:
-    where it is entered that the data were looked at.
+    where it is entered that the data were looked at. A log that takes more than `engine.memory` is measured in parts.
     """
 
     data: Input
@@ -73,6 +74,11 @@ def run_measure(request: MeasureRequest, progress: Progress = SILENT) -> Finding
     seed = secrets.randbits(63) if request.seed is None else request.seed
     if request.engine.on_spark:
         return _on_spark(request, seed)
+    plan = planned(request.data, request.engine.memory_bytes)
+    if plan is not None:
+        from recveil.actions.measure_disk import measure_on_disk
+
+        return measure_on_disk(request, plan, seed, progress)
     chosen = select(request.only, **request.knowledge)
     origin, released, id_map = _released(request)
     rows = request.data.all_rows()

@@ -14,8 +14,10 @@ from recveil.cli.arguments import (
     Json,
     LookedLedger,
     Master,
+    Memory,
     Owner,
     SchemaFile,
+    ScratchFolder,
     Seed,
     answer,
     names,
@@ -82,6 +84,8 @@ def measure(
     fold_tags: FoldTags = False,
     engine: EngineName = "local",
     master: Master = None,
+    memory: Memory = None,
+    scratch: ScratchFolder = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -118,7 +122,7 @@ def measure(
         known_items=known_items,
         ratings=ratings,
         seed=seed,
-        engine=Engine(engine, master),
+        engine=Engine(engine, master, memory, scratch),
         ledger=ledger,
         resources=AttackerResources(shadows, command, seconds, also, also_map, attributes, file),
     )

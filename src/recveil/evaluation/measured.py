@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,24 @@ def report_of(
         words=Words(person="session" if subject.train.unit == "session" else "person"),
         attackers=attackers(m.measure for m in found),
     )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What is known of all rows of a log and of its release, where a report has seen the rows of some people."""
+
+    about: Mapping[str, Any]  # the data, as inspect says it
+    rows: int  # of the release
+    users: int
+    items: int
+    items_of: int  # of the data
+
+    def told(self, report: Report) -> Report:
+        """The report with the sizes of all."""
+        sizes: dict[str, Any] = {"rows": self.rows, "users": self.users, "items": self.items, "items_of": self.items_of}
+        entry = replace(report.entries[0], **sizes)
+        data, crowd = {"source": report.data["source"], **self.about}, report.meta["trained"]
+        return replace(report, data=data, entries=(entry,), meta={**report.meta, "crowd": crowd})
 
 
 def mismatch(data: Interactions, released: Interactions, id_map: pl.DataFrame | None) -> str:

@@ -27,7 +27,8 @@ def attack_sentence(report: Report, entry: Entry) -> str:
     things = words.item if known == 1 else words.items
     knows = f"{known} {things} of a {words.person}" + (", with the ratings," if m.params.get("ratings") else "")
     finds = "points at the drawn record most like hers" if entry.drawn else "finds her record"
-    says = f"An attacker who knows {knows} {finds} with {with_interval(m)}"
+    among = f" in a crowd of {m.params['crowd']:,} {words.people}, drawn," if "crowd" in m.params else ""
+    says = f"An attacker who knows {knows} {finds}{among} with {with_interval(m)}"
     if not beyond_chance(m):
         says += ", no better than a blind guess"
     if m.control is not None:
