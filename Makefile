@@ -7,7 +7,7 @@ DOCS := PYTHONPATH=docs .venv-docs/bin/python
 EXTRAS := measure serve sign spark tags
 LOCKED := $(if $(LOCK),--constraint requirements.lock)
 
-.PHONY: demo desk serve element test test-extras test-docs check format bench open-benchmark slow mutants docs atlas ledger lock install install-dev clean
+.PHONY: demo desk serve element test test-extras test-docs check format bench open-benchmark slow doors mutants docs atlas ledger lock install install-dev clean
 
 demo: install
 	$(RECVEIL) demo -o demo
@@ -65,6 +65,10 @@ test-extras: .venv/bin/uv
 # Reproductions and oracles that take minutes.
 slow: install-dev
 	$(BIN)/pytest -m slow
+
+# Every door, position and oddity (tests/doors.py), here and on Spark: it goes on where it stopped.
+doors: install-dev
+	$(BIN)/python tests/doors_whole.py --report .doors.json
 
 # Small random changes to the code that privacy and truth hang on: which of them do the tests catch?
 mutants: install-dev

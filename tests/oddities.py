@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 import sqlite3
+import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -26,6 +27,8 @@ from neighbours import ITEMS, world
 from pyarrow import feather
 from scipy import sparse
 
+import recveil
+from recveil.data import Interactions
 from recveil.mechanism import Mechanism
 
 Row = dict[str, Any]
@@ -307,6 +310,12 @@ def _matrix(rows: list[Row], columns: list[str]) -> sparse.csr_array:
     return sparse.coo_array((np.array(values), index), shape=(len(people), len(ITEMS) + 1)).tocsr()
 
 
+def _read(rows: list[Row], columns: list[str]) -> Interactions:
+    """What recveil.read returns, which names people who have no row."""
+    with warnings.catch_warnings(action="ignore"):  # for the owner, who reads
+        return recveil.read(raw_texts(rows, columns), broken="drop")
+
+
 FRAMES: dict[str, Callable[[list[Row], list[str]], Any]] = {
     "polars": lambda rows, columns: pl.DataFrame(numbers(rows, columns)),
     "polars of texts": lambda rows, columns: pl.DataFrame(texts(rows, columns)),
@@ -316,4 +325,5 @@ FRAMES: dict[str, Callable[[list[Row], list[str]], Any]] = {
     "pandas of texts": lambda rows, columns: raw_texts(rows, columns).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas of objects": lambda rows, columns: _pandas(rows, columns).astype(object),
     "matrix": _matrix,
+    "what read returns": _read,
 }

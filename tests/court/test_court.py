@@ -124,13 +124,18 @@ def test_nothing_in_the_folder_names_a_person(tmp_path: Path) -> None:
 # --- releases under the same ledger ---------------------------------------------------------------------------
 
 
-def test_those_set_aside_are_in_no_later_release(tmp_path: Path) -> None:
+@pytest.mark.parametrize("python", [False, True])
+def test_those_set_aside_are_in_no_later_release(python: bool, tmp_path: Path) -> None:
     frame = log(200)
     made = court(tmp_path, frame, seed=None, people=0.3)
     where = str(tmp_path / "ledger.jsonl")
-    run_release(ReleaseRequest(Input(frame), "pseudonymise", str(tmp_path / "out"), ledger=where,
-                               keep_map=str(tmp_path / "map.csv"), outside_budget=True))  # fmt: skip
-    released = set(pl.read_csv(tmp_path / "map.csv")["original"])
+    if python:
+        released = set(package.release(frame, "pseudonymise", ledger=where).id_map["original"])
+        assert ledger.read(where)[-1]["people"] == [0.3, 1.0]
+    else:
+        run_release(ReleaseRequest(Input(frame), "pseudonymise", str(tmp_path / "out"), ledger=where,
+                                   keep_map=str(tmp_path / "map.csv"), outside_budget=True))  # fmt: skip
+        released = set(pl.read_csv(tmp_path / "map.csv")["original"])
     from recveil.releases import aside
 
     judged = set(aside.parted(where, interactions(frame), 0.3).test.users)

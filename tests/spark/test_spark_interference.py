@@ -81,10 +81,13 @@ def test_nobody_is_seen_through_a_door_of_spark(spec: str, instrument: Instrumen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", THERE)
-@pytest.mark.parametrize("spec", ON_SPARK)
-def test_the_whole_table_has_no_difference(spec: str, door: str, instrument: Instrument) -> None:
-    assert faults(instrument, [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]) == []
+@pytest.mark.parametrize(("door", "spec"), sorted({(cell.door, cell.spec) for cell in WHOLE}))
+def test_the_whole_table_has_no_difference(
+    door: str, spec: str, instrument: Instrument, record_property: Any
+) -> None:  # make doors runs it in turns
+    cells = [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]
+    record_property("cells", len(cells))
+    assert faults(instrument, cells) == []
 
 
 @pytest.mark.parametrize("door", THERE)

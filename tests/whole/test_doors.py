@@ -75,10 +75,13 @@ def test_nobody_is_seen_through_any_door(spec: str, instrument: Instrument) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", HERE)
-@pytest.mark.parametrize("spec", PROVED)
-def test_the_whole_table_has_no_difference(spec: str, door: str, instrument: Instrument) -> None:
-    assert faults(instrument, [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]) == []
+@pytest.mark.parametrize(("door", "spec"), sorted({(cell.door, cell.spec) for cell in WHOLE}))
+def test_the_whole_table_has_no_difference(
+    door: str, spec: str, instrument: Instrument, record_property: Any
+) -> None:  # make doors runs it in turns
+    cells = [cell for cell in WHOLE if (cell.spec, cell.door) == (spec, door)]
+    record_property("cells", len(cells))
+    assert faults(instrument, cells) == []
 
 
 def _schema_of_rows(series: Any, state: Any, rows: Any) -> Any:  # noqa: ARG001

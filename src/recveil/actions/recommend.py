@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from recveil.actions.engine import LOCAL, Engine
-from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.cache import fingerprint
 from recveil.evaluation.learning import LEARNERS, Wish
@@ -111,10 +110,9 @@ def run_recommend(request: RecommendRequest, progress: Progress = SILENT) -> Rec
     public = as_catalogue(request.items or None)
     declared = request.catalogue_is_public or request.data.catalogue_is_public or (public or Catalogue()).is_public
     check_public(mechanism, public is not None, declared, request.seed is not None)
-    everyone = not isinstance(request.data.source, Interactions)  # as read; these may name people who are not in them
     wish = Wish(
         request.top, request.score, request.history, request.minsup, request.similar, public, published,
-        request.ledger, request.outside_budget, request.seed, everyone=everyone,
+        request.ledger, request.outside_budget, request.seed, everyone=True,
     )  # fmt: skip
     if request.engine.on_spark:
         return _on_spark(request, mechanism, wish, progress)

@@ -30,6 +30,7 @@ from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.spec import completed
+from recveil.releases import aside
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import Bundle
 from recveil.releases.catalogue import Catalogue, as_catalogue
@@ -117,7 +118,7 @@ def release(
 ) -> Release:
     """Protect data with a mechanism.
 
-    data: anything that `read` takes.
+    data: anything that `read` takes or returned; whoever is named there is in them, also who has no row.
     mechanism: a spec such as "dp-streams:epsilon=1,delta=1e-6", a name with its parameters as keywords, or an object
         such as recveil.Mask(0.9).
     seed: without one, all chance comes from the operating system and is forgotten. With one the release is an
@@ -129,7 +130,8 @@ def release(
     people: the declared number of people; without a delta, it is one tenth of one over that.
     columns: as for `read`; so is `schema`.
     attributes: for blur, what people are: a frame or a file with the column user and others.
-    ledger: a file in which what is spent is entered; `enter`, a function that is told instead.
+    ledger: a file in which what is spent is entered, and whose people set aside are left out; `enter`, a function that
+        is told instead.
     chosen_on_data: to say that figures computed on the data were looked at, as the ledger may say too.
     tick: a function that is told how many rows were done.
     parameters: of the mechanism, where it is given by its name.
@@ -148,12 +150,12 @@ def release(
     given = as_catalogue(items, publish_titles)
     if catalogue_is_public or asked.catalogue_is_public:
         given = replace(given or Catalogue(), is_public=True)
+    if ledger:  # those set aside to be judged on are in no release
+        rows, without = aside.left_in(ledger, rows)
+        enter = ledgers.into(ledger, note=lambda: fingerprint(rows), without=without)
     for line in doubts(chosen, rows, given or Catalogue()):
         SCREEN.note(WARNING + line)
-    if ledger:
-        enter = ledgers.into(ledger, note=lambda: fingerprint(rows))
     answer = ledgers.chosen_on_data(ledger, chosen_on_data)
-    everyone = not isinstance(data, Interactions)  # as read just now; others may name people who are not in the data
     made = protect(
         rows,
         chosen,
@@ -162,7 +164,7 @@ def release(
         catalogue=given,
         tick=tick or SILENT.counter("", 0),
         enter=enter,
-        everyone=everyone,
+        everyone=True,
     )
     return replace(told(made, answer), schema_from=asked.schema_from)
 
