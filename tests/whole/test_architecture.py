@@ -224,6 +224,7 @@ STEPS_OF_THEIR_OWN = {
     "formats.sniffing": "how a file of unknown making is written",
     "evaluation.assess_parts": "the same out of core",
     "evaluation.measure_parts": "the same out of core",
+    "evaluation.compare_parts": "the same out of core",
     "actions.measure_disk": "the same out of core",
     "evaluation.tuning.bounds": "a tuner",
     "evaluation.tuning.usefulness": "a tuner",

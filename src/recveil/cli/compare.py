@@ -11,7 +11,9 @@ from recveil.cli.arguments import (
     ItemsFile,
     Json,
     LookedLedger,
+    Memory,
     SchemaFile,
+    ScratchFolder,
     Seed,
     answer,
     names,
@@ -60,6 +62,8 @@ def compare(
     schema: SchemaFile = None,
     duplicates: Duplicates = "last",
     fold_tags: FoldTags = False,
+    memory: Memory = None,
+    scratch: ScratchFolder = None,
     as_json: Json = False,
     seed: Seed = None,
 ) -> None:
@@ -89,11 +93,13 @@ def compare(
             check_writable(place, endings)
     if out or figures:
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
+    from recveil.actions.engine import Engine
     from recveil.evaluation.cache import Cache, user_cache
     from recveil.evaluation.compare import CompareRequest, run_compare
     from recveil.evaluation.design import Design
     from recveil.report.text import text
 
+    room = Engine(memory=memory, scratch=scratch)
     request = CompareRequest(
         rows,
         (*with_, *map(Path, releases or ())),
@@ -102,6 +108,8 @@ def compare(
         one_file(items),
         attributes,
         ledger,
+        room.memory_bytes,
+        room.scratch,
     )
     with terminal() as progress:
         report = run_compare(request, progress)

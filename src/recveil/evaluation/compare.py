@@ -32,6 +32,7 @@ from recveil.guarantee import from_record
 from recveil.measurement import Measure, Measurement, SkippedError, Trial, attempt, trial
 from recveil.mechanism import Mechanism
 from recveil.releases.catalogue import Catalogue, as_catalogue, shared, tells
+from recveil.releases.disk import planned
 from recveil.releases.inputs import Input
 from recveil.releases.ledger import look
 from recveil.releases.progress import SILENT, Progress
@@ -48,6 +49,7 @@ class CompareRequest:
 
     `items`: the public file, or lists of ids, over which the mechanisms release, as a Catalogue or as a file.
     `attributes`: what people are, which attackers infer, blur hides. `ledger`: where this look at the data is entered.
+    A log that takes more than `memory` bytes is compared in parts, by way of `scratch`.
     """
 
     data: Input
@@ -57,10 +59,16 @@ class CompareRequest:
     items: Any = None
     attributes: str | pl.DataFrame | None = None
     ledger: str | None = None
+    memory: int | None = None
+    scratch: str | None = None
 
 
 def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
     """A Report on what the request names, after a note on how long it will take."""
+    if (plan := planned(request.data, request.memory)) is not None:
+        from recveil.evaluation.compare_parts import compare_parts
+
+        return compare_parts(request, plan, progress)
     lists, about = as_catalogue(request.items), request.attributes
     people = None if about is None else read_people(about)
     chosen = measures(request.design, people is not None, tells(lists))
@@ -73,15 +81,13 @@ def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
         honest_ways(wanted, progress)
         for line in looks_private(lists, rows):
             progress.note(line)
-    cost = estimate(rows, wanted, chosen, request.design)
-    progress.note(f"{len(wanted)} mechanisms, {len(chosen)} measures: {cost} at most")
-    tick = progress.counter("comparing", len(wanted) * (len(chosen) + 1))
-    name = request.data.name
+    cost = f"{estimate(rows, wanted, chosen, request.design)} at most"
+    progress.note(f"{len(wanted)} mechanisms, {len(chosen)} measures: {cost}")
+    tick, name = progress.counter("comparing", len(wanted) * (len(chosen) + 1)), request.data.name
     words = WORDS.get(name.removeprefix("sample:").partition("?")[0]) if request.data.is_sample else None
     return compare(
         rows, wanted, request.design, cache=request.cache,
-        step=lambda _: tick(1),
-        source=name,
+        step=lambda _: tick(1), source=name,
         words=Words(*words) if words else None,
         catalogue=lists,
         people=people,
@@ -104,8 +110,8 @@ def compare(
     wanted, lists = candidates(data, given, people), shared(catalogue, data)
     chosen, facts = measures(design, people is not None, tells(lists)), lists.features if lists else None
     splits = [split(data, design.holdout, [design.seed, number], facts) for number in range(design.splits)]
-    public = () if lists is None else (lists.digest(),)
-    key = (fingerprint(data), design.seed, design.holdout, design.quick, print_of(people), *public)
+    key: tuple[object, ...] = (fingerprint(data), design.seed, design.holdout, design.quick, print_of(people))
+    key += () if lists is None else (lists.digest(),)
     jobs, results, refused = _done(
         [_job(one, data, splits, design, cache, key, people, lists) for one in wanted], chosen, step
     )
@@ -113,8 +119,8 @@ def compare(
     undefined = dict.fromkeys(m.note for m in found if m.name.endswith("advantage") and m.note)
     reasons: dict[tuple[str, str], list[str]] = {}
     for job, (_, missing) in zip(jobs, results, strict=True):
-        for name, why in missing.items():
-            reasons.setdefault((name, why), []).append(job.spec)
+        for gap in missing.items():
+            reasons.setdefault(gap, []).append(job.spec)
     from recveil import __version__
 
     return Report(
@@ -159,15 +165,9 @@ def _done(
 
 
 def _job(
-    one: Mechanism | ExternalRelease,
-    data: Interactions,
-    splits: list[HeldOut],
-    design: Design,
-    cache: Cache,
-    key: tuple[object, ...],
-    people: pl.DataFrame | None,
-    lists: Catalogue | None,
-) -> _Job:
+    one: Mechanism | ExternalRelease, data: Interactions, splits: list[HeldOut], design: Design, cache: Cache,
+    key: tuple[object, ...], people: pl.DataFrame | None, lists: Catalogue | None,
+) -> _Job:  # fmt: skip
     if isinstance(one, ExternalRelease):
         return _Given(one, splits, design, cache, (*key, fingerprint(one.data)), people, data)
     ours = type(one).__module__.startswith("recveil.")  # the cache is not told when another's program changes

@@ -35,8 +35,10 @@ from recveil.releases.disk import DiskTable
 from recveil.report.table import Report
 from recveil.views.records import records
 
-NEEDS_MAP = "of a release that --memory does not hold it needs the id map, --map FILE"
-Reporter = Callable[[Trial, Sequence[Measurement], Mapping[str, str], Whole], Report]
+NEEDS_MAP = (
+    "of a release that --memory does not hold it needs an id map, which tells whose records those of the crowd are"
+)
+Reporter = Callable[[Trial, Sequence[Measurement], Mapping[str, str], Whole], Report | None]
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class HowMeasured:
     knowledge: Mapping[str, Any]
     mechanism: str | None = None
     strict: bool = False
+    riskiest: bool = True  # whether the people are named who are found most surely
 
 
 def over_same_items(data: DiskTable, released: DiskTable) -> tuple[DiskTable, DiskTable]:
@@ -109,7 +112,8 @@ def measure_parts(
     many = (int(np.count_nonzero(holders)) for holders in (out.holders, seen.holders))
     whole = Whole(described(seen.all_facts, repeats), given.released.rows, out.people, *many)
     page = report(attacked, found, skipped, whole) if report else None
-    return Findings(found, skipped, out.riskiest(rng_of(how.seed, "riskiest")), how.mechanism, page)
+    named = out.riskiest(rng_of(how.seed, "riskiest")) if how.riskiest else []
+    return Findings(found, skipped, named, how.mechanism, page)
 
 
 def _of_parts(name: str, function: Measure, out: _Records, subject: Trial, how: HowMeasured) -> Measure:

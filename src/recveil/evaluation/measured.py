@@ -20,7 +20,7 @@ from recveil.ids import places
 from recveil.measurement import Measurement, Trial
 from recveil.mechanism import Synthesis
 from recveil.mechanisms.spec import parse
-from recveil.report.table import Report, Words
+from recveil.report.table import Entry, Report, Words
 
 FEW = 0.5  # of the items or people that a release names: if fewer are in the data, it may be of others
 
@@ -67,10 +67,12 @@ class Whole:
 
     def told(self, report: Report) -> Report:
         """The report with the sizes of all."""
-        sizes: dict[str, Any] = {"rows": self.rows, "users": self.users, "items": self.items, "items_of": self.items_of}
-        entry = replace(report.entries[0], **sizes)
         data, crowd = {"source": report.data["source"], **self.about}, report.meta["trained"]
+        entry = self.entered(report.entries[0])
         return replace(report, data=data, entries=(entry,), meta={**report.meta, "crowd": crowd})
+
+    def entered(self, entry: Entry) -> Entry:
+        return replace(entry, rows=self.rows, users=self.users, items=self.items, items_of=self.items_of)
 
 
 def mismatch(data: Interactions, released: Interactions, id_map: pl.DataFrame | None) -> str:

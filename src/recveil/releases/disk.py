@@ -166,15 +166,17 @@ def read_disk(
     chosen: Callable[[Interactions], Interactions] = lambda rows: rows,
     hashed: bool = False,
     items: pl.Series | None = None,
+    divert: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
 ) -> DiskTable:
     """The rows of DATA, of those people alone whom `chosen` leaves, in as many parts; `hashed`: with their digest.
 
-    `items`: a public list of them; then no other one is kept, so that none can make the vocabulary too large.
+    `items`: a public list of them; then no other one is kept, so that none can make the vocabulary too large. `divert`
+    leaves those that belong here of rows of which all is known already.
     """
     store, vocabulary = Store(folder, "rows", parts), _Vocabulary(hashed, items)
     with store.filling(by_person(parts)) as put:
         for batch in batches(given, progress):
-            put(vocabulary.seen(chosen(batch)))
+            put(divert(vocabulary.seen(chosen(batch))))
     return vocabulary.table(store, given)
 
 

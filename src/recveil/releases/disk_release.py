@@ -109,8 +109,12 @@ def _masked(
                 put(found.add(part, pl.Series(tokens.names(part.rows.users.to_list()))))
         taken = np.sort(np.concatenate([people["released"].to_numpy() for people in found.people] or [np.zeros(0)]))
         if np.all(np.diff(taken)) and not any(_any_of(some, taken) for some in real):
-            yield mechanism.with_parameters(plan), found
+            try:
+                yield mechanism.with_parameters(plan), found
+            finally:
+                found.store.clear()
             return
+        found.store.clear()
 
 
 def _any_of(ids: NDArray[Any], taken: NDArray[Any]) -> bool:

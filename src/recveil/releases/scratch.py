@@ -118,6 +118,11 @@ class Store:
     def _file(self, part: int, run: int) -> Path:
         return self.folder / f"{self.name}-{part:05}-{run}.arrow"
 
+    def clear(self) -> None:
+        """Nothing of it is left."""
+        for file in self.folder.glob(f"{self.name}-*.arrow"):
+            file.unlink()
+
     def part(self, number: int) -> pl.DataFrame:
         """All rows of a part, in the order in which they came."""
         found = []
