@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def facts_of(name: str) -> PublicItems:
 
 def movielens(name: str, rated: bool = False) -> Interactions:
     if name == FILMS:
-        return sample(SAMPLE).over_items(facts_of(name).items)
+        films = sample(SAMPLE).over_items(facts_of(name).items)
+        return films if rated else replace(films, rating=None, time=None)
     rows = pl.read_parquet(FOLDER / name / "ratings.parquet")
     facts = facts_of(name)
     rating = rows["rating"].to_numpy() if rated else None

@@ -26,6 +26,7 @@ LEARNED = (
     "duel",
     "paired",
     "standing",
+    "unasked",
 )  # of noisy tables, for later rounds
 
 

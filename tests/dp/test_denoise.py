@@ -40,6 +40,21 @@ def test_nothing_is_invented() -> None:
     assert error(found, truth) < 0.02
 
 
+def test_vectors_say_where_to_look() -> None:
+    """Directions that are sought among the few that features have stand out of less noise."""
+    rng, m, sigma = np.random.default_rng(1), 300, 2.5
+    q, kind = rng.gamma(4.0, 0.25, m), np.eye(6)[np.arange(m) % 6]
+    truth = np.outer(q, q) * (1 + 1.5 * (kind @ kind.T - 1 / 6))
+    np.fill_diagonal(truth, 0)
+    noise = np.triu(rng.normal(size=(m, m)) * sigma, 1)
+    noisy = truth + noise + noise.T
+    plain, told, misled = (denoise.pairs(noisy, sigma, v) for v in (None, kind, rng.permutation(kind)))
+    assert error(told, truth) < 0.6 * error(plain, truth)
+    assert error(misled, truth) < 1.1 * error(plain, truth)
+    truth, noisy = table(200, 1, 0.0, 1.0)
+    assert error(denoise.pairs(noisy, 1.0, np.eye(5)[np.arange(200) % 5]), truth) < 0.02, "nothing is invented"
+
+
 def test_common_neighbours_tell_pairs_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """With them a table of many small groups is found better than by the size of each count alone."""
     monkeypatch.setattr(denoise, "_LARGEST", 100)

@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 from recveil.data import Interactions, from_ids
+from recveil.dp.budget import cost
 from recveil.items import PublicItems
 from recveil.kernels import directions as directions_kernel
 from recveil.kernels.directions import count_loadings, count_products, count_sizes, exchange
@@ -21,7 +22,7 @@ from recveil.kernels.pair_tables import largest_cells
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams, expectations, known
 from recveil.mechanisms.dp_streams.counting import UNIT
-from recveil.mechanisms.dp_streams.drawing import little
+from recveil.mechanisms.dp_streams.drawing import little, with_rare
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
 from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
 from recveil.randomness import Source, seeded
@@ -125,12 +126,29 @@ def test_the_largest_cells_of_a_row_are_those_of_a_sort() -> None:
             assert len(set(column[i])) == k and (table[i, column[i]] == value[i]).all()
 
 
+def unasked(patch: pytest.MonkeyPatch) -> None:
+    """Streams are too long, and items too many, to be drawn from a space."""
+    patch.setattr(known, "WHOLE", 2)
+    patch.setattr(known, "_LONG", 0.0)
+    patch.setattr(known, "uses_space", lambda *_: False)
+
+
+WAYS = ["used", "left out", "unasked"]
+
+
+def go(way: str, patch: pytest.MonkeyPatch) -> None:
+    if way == "unasked":
+        unasked(patch)
+    else:
+        patch.setattr(known, "uses_space", lambda *_: way == "used")
+
+
 @pytest.mark.parametrize("sessions", [False, True])
-@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("way", WAYS)
 def test_nobody_moves_a_table_farther_than_the_noise_is_for(
-    used: bool, sessions: bool, monkeypatch: pytest.MonkeyPatch
+    way: str, sessions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "uses_space", lambda *_: used)
+    go(way, monkeypatch)
     data, made = world(200, sessions), mechanism("transitions")
     public = public_of(data, facts())
     rounds = publish(data, made, public, seeded(1)).rounds
@@ -140,16 +158,23 @@ def test_nobody_moves_a_table_farther_than_the_noise_is_for(
         for number in range(3):
             both = [made.count(rows, rounds[:number], public) for rows in (data, less)]
             gap = {name: both[0][name] - both[1][name] for name in both[0]}
-            for pair in ("pairs", "pairs_alone"):
+            for pair in ("pairs", "pairs_alone", "pairs_whole"):
                 if pair in gap:
                     gap[pair] = np.append(gap[pair], gap.pop(pair.replace("pairs", "lengths")))
             for name, moved in gap.items():
                 largest[name] = max(largest.get(name, 0.0), float(np.linalg.norm(moved)) / UNIT)
     assert max(largest.values()) <= 1
     assert min(largest.values()) > 0.9, largest
-    assert set(largest) == {"items", "sizes", "space", "decoy", "transitions"} | (
-        {"pairs", "loadings"} if used else {"pairs_alone"}
-    ) | ({"sessions"} if sessions else set())
+    asked = {"used": {"space", "decoy", "pairs", "loadings"}, "left out": {"space", "decoy", "pairs_alone"}}
+    by_way = asked | {"unasked": {"pairs_whole"}}
+    assert set(largest) == {"items", "sizes", "transitions"} | by_way[way] | ({"sessions"} if sessions else set())
+
+
+def _whole_with_the_noise_of_nobody_asked(patch: pytest.MonkeyPatch) -> None:
+    """Pairs as exact as if the first round had cost nothing."""
+    unasked(patch)
+    patch.setattr(known, "_WITHOUT", known._WITHOUT | {"_whole": ("items", "space", "decoy", "loadings")})
+    patch.setattr(known, "spent", lambda noise, parts: sum(cost(UNIT, int(noise[name].size)) for name in parts))
 
 
 @pytest.fixture
@@ -165,9 +190,9 @@ def with_items(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.parametrize("check", [promises.noise_in_every_cell, promises.contributions_are_bounded])
-@pytest.mark.parametrize("used", [False, True])
-def test_promises_hold_with_a_file_of_items(check: Any, used: bool, with_items: pytest.MonkeyPatch) -> None:
-    with_items.setattr(known, "uses_space", lambda *_: used)
+@pytest.mark.parametrize("way", WAYS)
+def test_promises_hold_with_a_file_of_items(check: Any, way: str, with_items: pytest.MonkeyPatch) -> None:
+    go(way, with_items)
     check(mechanism("transitions", 2.0), promises.little_world(False))
 
 
@@ -212,8 +237,9 @@ def _twice(name: str) -> Any:
         (_sizes_as_they_are, promises.noise_in_every_cell),
         (_twice("count_products"), promises.contributions_are_bounded),
         (_twice("count_loadings"), promises.contributions_are_bounded),
+        (_whole_with_the_noise_of_nobody_asked, promises.contributions_are_bounded),
     ],
-    ids=["one noise", "true counts", "true sizes", "products", "loadings"],
+    ids=["one noise", "true counts", "true sizes", "products", "loadings", "too exact"],
 )
 def test_a_planted_bug_is_caught(bug: Any, check: Any, with_items: pytest.MonkeyPatch) -> None:
     bug(with_items)
@@ -228,10 +254,19 @@ def test_what_is_spent_is_what_was_asked_for() -> None:
         assert made.spent(public) <= 2.0 * (1 + 1e-9)
         assert made.spent(public) > 1.99
         for n, epsilon in ((99, 1.0), (99, 4.0), (9999, 4.0)):
-            assert sum(known.shares(n, epsilon, order == "transitions", True).values()) == pytest.approx(1)
+            parts = known.shares(n, epsilon, order == "transitions", True)
+            assert sum(parts.values()) == pytest.approx(1)
+            noise = known.laws(0.3, parts)
+            rest = sum(cost(UNIT, int(noise[name].size)) for name in parts if name not in ("pairs", "loadings"))
+            exact = 1 - 1e-12
+            assert known.spent(noise, parts) >= exact * (rest + cost(UNIT, int(noise["pairs_alone"].size)))
+            rest -= sum(cost(UNIT, int(noise[name].size)) for name in ("space", "decoy"))
+            assert known.spent(noise, parts) >= exact * (rest + cost(UNIT, int(noise["pairs_whole"].size)))
+            assert known.spent(noise, parts) <= 0.3
 
 
-def test_parts_add_up_and_the_same_seed_gives_the_same_rows() -> None:
+def test_parts_add_up_and_the_same_seed_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_STRONG", 0.0)
     data, made = world(), mechanism("transitions")
     public = public_of(data, facts())
     rounds = publish(data, made, public, seeded(1)).rounds
@@ -244,7 +279,8 @@ def test_parts_add_up_and_the_same_seed_gives_the_same_rows() -> None:
     assert one.tables["pairs"].equals(other.tables["pairs"])
 
 
-def test_features_that_say_nothing_are_left_out() -> None:
+def test_features_that_say_nothing_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_STRONG", 0.0)
     data, made = world(), mechanism()
     found = {}
     for name, given in (("true", facts()), ("mixed", facts(mixed=True)), ("constant", facts(empty=True))):
@@ -291,6 +327,7 @@ def test_every_item_of_the_file_can_occur_and_kinds_are_kept() -> None:
 def test_many_items_are_drawn_by_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expectations, "WHOLE", 50)
     monkeypatch.setattr(expectations, "NEAREST", 30)
+    monkeypatch.setattr(known, "_STRONG", 0.0)
     data, made = world(), mechanism("transitions")
     public = public_of(data, facts())
     drawn = made.draw(publish(data, made, public, seeded(2)).rounds, public, seeded(3))
@@ -310,7 +347,61 @@ def test_long_streams_of_very_many_items_are_not_drawn_from_a_space(monkeypatch:
     rounds = publish(data, made, public, seeded(2)).rounds
     assert known.uses_space(rounds, made.laws(public))
     monkeypatch.setattr(known, "_LONG", 3.0)  # people have two to eight items
+    rounds = publish(data, made, public, seeded(2)).rounds
     assert not known.uses_space(rounds, made.laws(public))
+    assert not rounds[1] and set(rounds[2]) == {"pairs_whole", "lengths_whole"}, "nothing is spent on the space"
+    rows = made.draw(rounds, public, seeded(3)).rows
+    assert rows.n_users > 100
+
+
+def test_pairs_that_most_people_share_are_better_than_features_that_tell_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, made = world(), mechanism("transitions")
+    public = public_of(data, facts())
+    rounds = publish(data, made, public, seeded(2)).rounds
+    monkeypatch.setattr(known, "_STRONG", 0.0)
+    assert known.uses_space(rounds, made.laws(public))
+    monkeypatch.setattr(known, "_STRONG", 1e9)
+    assert not known.uses_space(rounds, made.laws(public))
+    monkeypatch.setattr(known, "_MANY_SHARED", 20)  # pairs of more items would each be mostly noise
+    assert known.uses_space(rounds, made.laws(public))
+    monkeypatch.undo()
+    monkeypatch.setattr(known, "_STRONG", 1e9)
+    rounds = publish(data, made, public, seeded(2)).rounds
+    drawn = made.draw(rounds, public, seeded(3))
+    kept = known.paired(rounds, False)
+    often = np.bincount(drawn.rows.item, minlength=N) / len(drawn.rows)
+    have = rounds[0]["popularity"] / rounds[0]["popularity"].sum()
+    rare = np.setdiff1d(np.arange(N), kept)
+    assert len(rare) >= 10 and not drawn.notes
+    assert abs(often[rare].sum() - have[rare].sum()) < 0.2 * have[rare].sum(), "rare items are as popular as they are"
+    items = drawn.tables["items"]
+    assert items["item"].to_list() == list(range(N)) and items["popularity"].min() > 0  # type: ignore[operator]
+    told, X = items.select(pl.col(r"^v\d+$")).to_numpy(), drawn.rows.matrix(binary=True)[:, kept].astype(float)
+    there, p = (X.T @ X).toarray(), items["popularity"].to_numpy()[kept]
+    tables = np.outer(p, p) * (1 + told[kept] @ told[kept].T) / drawn.rows.n_users
+    apart = ~np.eye(len(kept), dtype=bool)
+    assert np.corrcoef(tables[apart], there[apart])[0, 1] > 0.95, "tables say what rows do"
+    assert not told[rare].any()
+    pairs = drawn.tables["pairs"]
+    assert abs(pairs["weight"].sum() / (there[apart].sum() / 2) - 1) < 0.2, "in people"
+
+
+def test_rare_items_come_between_the_others_whose_order_stays() -> None:
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(200, dtype=np.int32), 5)
+    item = np.concatenate([rng.permutation(10)[:5] for _ in range(200)]).astype(np.int32)
+    have = np.append(np.full(10, 100.0), np.full(5, 40.0))
+    who, what = with_rare(user, item, np.arange(10), have, rng)
+    assert (np.diff(who) >= 0).all()
+    assert np.array_equal(what[what < 10], item) and np.array_equal(who[what < 10], user)
+    assert set(what[what >= 10]) == set(range(10, 15))
+    assert abs((what >= 10).sum() - 200) < 60
+    assert len(np.unique(who * 15 + what)) == len(who), "nobody has an item twice"
+    assert any((what[who == u][:-1] >= 10).any() for u in range(200)), "not all of them stand last"
+    same, again = with_rare(user, item, np.arange(15), have, rng)
+    assert same is user and again is item
 
 
 def _kinds(rng: np.random.Generator, strange: int) -> SpaceTables:

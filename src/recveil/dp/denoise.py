@@ -29,9 +29,10 @@ _STILL = 1e-7  # of the largest: a step that changes less is the last
 _VARIANCES = np.concatenate([[0.0], np.outer(10.0 ** np.arange(-1, 6), [1, 3]).ravel(), [1e6]])
 
 
-def pairs(G: Floats, sigma: float) -> Floats:
+def pairs(G: Floats, sigma: float, vectors: Floats | None = None) -> Floats:
     """The expected table behind a symmetric noisy one with an empty diagonal and noise of deviation sigma.
 
+    vectors: what is known of items, a row each; directions of few of them are sought first, where noise is less.
     Of few items the directions in which they differ are found. Of many, pairs that have neighbours in common are told
     from those that have none, and shrunk less: a first estimate of the other pairs says which they are.
     """
@@ -39,6 +40,9 @@ def pairs(G: Floats, sigma: float) -> Floats:
     q = independence(G)
     prior = np.outer(q, q)
     if m <= _LARGEST:
+        if vectors is not None:
+            span = q[:, None] * np.hstack([np.ones((m, 1)), vectors])
+            prior = np.maximum(prior + within(_hollow(G - prior), span, sigma), 0.0)
         prior += low_rank(_hollow(G - prior), sigma)
     above = np.triu(np.ones((m, m), dtype=bool), 1)
     expected = prior[above]
@@ -79,13 +83,23 @@ def independence(G: Floats | Singles, steps: int = 60) -> Floats:
 
 def low_rank(R: Floats, sigma: float) -> Floats:
     """The directions of a symmetric table that stand above noise, each shrunk by what noise adds to it."""
+    return _hollow(_above_noise(R, sigma))
+
+
+def within(R: Floats, span: Floats, sigma: float) -> Floats:
+    """The same among directions that the columns of `span` hold: the fewer, the less noise they stand above."""
+    basis, _ = np.linalg.qr(span)
+    return _hollow(basis @ _above_noise(basis.T @ R @ basis, sigma) @ basis.T)
+
+
+def _above_noise(R: Floats, sigma: float) -> Floats:
     edge = 2 * sigma * np.sqrt(len(R))
     values, vectors = np.linalg.eigh(R)
     kept = np.abs(values) > edge
     w = np.abs(values[kept])
     true = (w + np.sqrt(w * w - edge * edge)) / 2
     true *= 1 - (edge / 2) ** 2 / true**2
-    return _hollow((vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T)
+    return np.asarray((vectors[:, kept] * (true * np.sign(values[kept]))) @ vectors[:, kept].T)
 
 
 def shrink(residual: Floats, kinds: Classes, sigma: float, power: float = 1.0) -> Floats:

@@ -32,7 +32,7 @@ from recveil.mechanisms.dp_streams.counting import (
     table_counts,
 )
 from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables, draw_streams, expected, little
-from recveil.mechanisms.dp_streams.model import model_tables
+from recveil.mechanisms.dp_streams.model import drawn_tables, model_tables
 from recveil.mechanisms.dp_streams.pairs import Listed, noisy_cells, pair_table
 from recveil.randomness import Source
 
@@ -144,8 +144,7 @@ class DpStreams(Synthesis):
     def rho(self, public: PublicInfo) -> float:
         """The budget that the noise actually costs."""
         if self.knows(public):
-            laws = self.laws(public)
-            return sum(cost(UNIT, int(laws[name].size)) for name in self._known_shares(public))
+            return known.spent(self.laws(public), self._known_shares(public))
         return sum(cost(UNIT, v) for v in self.variances(public))
 
     def spent(self, public: PublicInfo) -> float:
@@ -170,8 +169,9 @@ class DpStreams(Synthesis):
             "No row of this release was ever a row of the data. Noisy tables were made of how often items occur, how "
             f"often they occur together, how long streams are, and {order}; every person counts at most as much as any "
             "other in each of them. New streams were drawn from these tables alone. Where a file of items is public "
-            "and tells anything of people, its features are a space in which people were placed, and every item of "
-            "the file can occur; else rare items are missing: only items that stand out of the noise are kept. Heavy "
+            "and tells anything of people, its features are a space in which people were placed, or directions in "
+            "which pairs were sought where a few items hold most of what people have, and every item of the file can "
+            "occur (rare ones by chance then); else only items that stand out of the noise are kept. Heavy "
             "users weigh less than in the data, recommendations are less diverse, and ratings, times and anything "
             "beyond pairs of items are not reproduced."
         )
@@ -291,7 +291,10 @@ class DpStreams(Synthesis):
 
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         k, tables = None if self.k == "auto" else int(self.k), self.tables(published, public)
-        if tables.known is None:
+        if tables.known is None and tables.beside is None:
             return Drawn(draw_streams(tables, public, k, source), notes=little(len(tables.kept), public))
         pairs = expected(tables)
-        return Drawn(draw_streams(tables, public, k, source, pairs=pairs), model_tables(tables, pairs, public))
+        rows = draw_streams(tables, public, k, source, pairs=pairs)
+        if tables.beside is not None:
+            return Drawn(rows, drawn_tables(rows, tables, pairs, public))
+        return Drawn(rows, model_tables(tables, pairs, public))

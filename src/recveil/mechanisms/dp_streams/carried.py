@@ -84,7 +84,7 @@ def with_tables(
     cells = np.where((a >= 0) & (b >= 0), a * (2 * before - a - 1) // 2 + b - a - 1, -1)
     moves = np.where((old[:, None] >= 0) & (old >= 0), old[:, None] * before + old, -1).ravel()
     forget = float(first[f"{CARRIED}forget"][0])
-    stood = {"pairs": cells, "pairs_alone": cells, "transitions": moves} | dict(where or {})
+    stood = dict.fromkeys(("pairs", "pairs_alone", "pairs_whole"), cells) | {"transitions": moves} | dict(where or {})
     told = after(found, public.earlier, variances, forget, stood)
     windows = 1 + (1 - forget) * (float(public.earlier["windows"][0]) if "windows" in public.earlier else 0.0)
     return told | {f"{CARRIED}kept": mine, f"{CARRIED}windows": np.array([windows])}

@@ -92,9 +92,9 @@ def seen(published: tuple[Tables, ...], noise: Mapping[str, Any]) -> tuple[tuple
     if f"{CARRIED}kept" in tables[-1]:
         have = tables[0]["popularity"][tables[-1][f"{CARRIED}kept"]]
         i, j = np.triu_indices(len(have), 1)
-        for name, shape in (("pairs", have[i] * have[j]), ("pairs_alone", have[i] * have[j])):
+        for name in ("pairs", "pairs_alone", "pairs_whole"):
             if f"{CARRIED}{name}" in tables[-1]:
-                value, deviation = carried.even(name, tables[-1], shape)
+                value, deviation = carried.even(name, tables[-1], have[i] * have[j])
                 tables[-1][name], left[name] = value, LeftNoise(deviation)
         if f"{CARRIED}transitions" in tables[-1]:
             value, deviation = carried.even("transitions", tables[-1], np.outer(have, have).ravel())

@@ -34,6 +34,7 @@ from recveil.randomness import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 _MUCH = 0.1  # of the items of a public list, from which on a release has enough of them to need no warning
 
@@ -53,6 +54,14 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What is known of all public items: vectors of their facts, and how many have them."""
+
+    vectors: Floats
+    have: Floats
+
+
+@dataclass(frozen=True)
 class StreamTables:
     """Published tables in units of one person. A length counts `one_length` of a unit."""
 
@@ -68,6 +77,7 @@ class StreamTables:
     sessions: Numbers | None = None  # where people have several streams
     sizes: Floats | None = None  # where facts of items are public: how many people there are of each class of lengths
     known: SpaceTables | None = None  # likewise, tables in the space of these facts, if they tell anything of people
+    beside: Beside | None = None  # likewise, where pairs of the kept items tell more of people than that space does
 
 
 def expected(tables: StreamTables) -> Pairs:
@@ -79,7 +89,9 @@ def expected(tables: StreamTables) -> Pairs:
         total = (people(tables) * np.sqrt((1 - tables.one_length**2) * sizes * (sizes - 1) / 2)).sum()
         found = sparse_pairs.expected(tables.pairs, tables.items, total, tables.pair_sigma)
         return Pairs(kernels.baskets.PairTable(found[0], found[1]), found[2], found[3])
-    M = denoise.pairs(tables.pairs, tables.pair_sigma)
+    M = denoise.pairs(
+        tables.pairs, tables.pair_sigma, None if tables.beside is None else tables.beside.vectors[tables.kept]
+    )
     table = kernels.baskets.PairTable(np.arange(len(M) + 1, dtype=np.int64) * len(M), np.empty(0, dtype=np.int32))
     return Pairs(table, M.ravel(), M.sum(1))
 
@@ -115,17 +127,37 @@ def draw_streams(
     drawer: Drawer = (
         BasketDrawer(pairs, moves, sweeps) if known is None else CrowdDrawer(pairs, known.paired, moves, sweeps)
     )
-    item = draw_all(drawer, sizes, source)
+    item = tables.kept[draw_all(drawer, sizes, source)].astype(np.int32)
     user = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    if tables.beside is not None:
+        user, item = with_rare(user, item, tables.kept, tables.beside.have, source.derive("rare").generator())
+        sizes = np.bincount(user, minlength=len(sizes))
     position = np.arange(len(item), dtype=np.int64) - (np.cumsum(sizes) - sizes)[user]
     return Interactions(
         user,
-        tables.kept[item].astype(np.int32),
+        item,
         pl.Series(np.arange(len(sizes))),
         public.items,
         time=None if moves is None else position,
         unit="session" if public.unit == "session" or public.sessions else "user",
     )
+
+
+def with_rare(user: Codes, item: Codes, kept: Ints, have: Floats, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Streams with the items that are not kept somewhere in them: as many as are popular, by chance."""
+    rare = np.setdiff1d(np.arange(len(have)), kept)
+    if not len(rare) or not len(item):
+        return user, item
+    many = rng.poisson(len(item) * have[rare] / float(have[kept].sum()))
+    theirs = user[rng.integers(0, len(user), int(many.sum()))]
+    new = np.unique(theirs.astype(np.int64) * len(have) + np.repeat(rare, many))
+    who = np.concatenate([user, (new // len(have)).astype(np.int32)])
+    what = np.concatenate([item, (new % len(have)).astype(np.int32)])
+    sizes = np.bincount(user)
+    first = np.cumsum(sizes) - sizes
+    place = np.concatenate([(np.arange(len(item)) - first[user] + 0.5) / sizes[user], rng.random(len(new))])
+    order = np.lexsort((place, who))
+    return who[order], what[order]
 
 
 def people(tables: StreamTables) -> Floats:

@@ -1,7 +1,7 @@
 """The rounds of dp-streams where facts of items are public: counts and sizes, second moments, then loadings and pairs.
 
 Second moments in the space and in a decoy decide whether the space is used. If not, what loadings and pairs would
-have cost goes into pairs alone.
+have cost goes into pairs alone; where that is known before, so does what those moments would have cost.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from recveil import kernels
 from recveil.data import Interactions
-from recveil.dp.budget import variance
+from recveil.dp.budget import cost, variance
 from recveil.dp.combining import CARRIED
 from recveil.dp.noise import Law, draw, gaussian
 from recveil.mechanism import PublicInfo, Sums
 from recveil.mechanisms.dp_streams import carried, carried_space
 from recveil.mechanisms.dp_streams.counting import EDGES, ONE_LENGTH, SESSIONS, UNIT, item_counts, table_counts
-from recveil.mechanisms.dp_streams.drawing import Numbers, StreamTables
+from recveil.mechanisms.dp_streams.drawing import Beside, Numbers, StreamTables
 from recveil.mechanisms.dp_streams.loadings import WHOLE, SpaceTables
 from recveil.mechanisms.dp_streams.space import directions, moments, popularity, reduced, smooth, spaces, trusted
 from recveil.randomness import Source
@@ -32,11 +32,14 @@ Laws = Mapping[str, Any]  # the law of noise of each table, or what is left of i
 SIZES = np.append(1, EDGES)  # classes of numbers of items, among all that are public
 FEWEST_PAIRED, MOST_PAIRED = 10, 4096
 _NAMES = ("items", "sizes", "space", "decoy", "loadings", "pairs")
-_FEW = ((0.16, 0.02, 0.04, 0.04, 0.70, 0.04), (0.14, 0.02, 0.03, 0.03, 0.58, 0.05))  # without order, with it
+_FEW = ((0.13, 0.02, 0.03, 0.03, 0.75, 0.04), (0.11, 0.02, 0.03, 0.03, 0.61, 0.05))  # without order, with it
 _FAINT = ((0.42, 0.02, 0.05, 0.05, 0.42, 0.04), (0.36, 0.02, 0.04, 0.04, 0.34, 0.05))  # likewise, below epsilon 2
 _MANY = ((0.18, 0.02, 0.05, 0.05, 0.45, 0.25), (0.15, 0.02, 0.04, 0.04, 0.37, 0.23))
+_WITHOUT = {"_alone": ("loadings",), "_whole": ("space", "decoy", "loadings")}  # what pairs have then
 _MOVES, _SESSIONS, _LITTLE = 0.15, 0.03, 2.0
 _LONG = 30.0  # items to a stream, on average
+_SHARED, _MANY_SHARED = 0.4, 512  # of what people have, in so many items at most: then pairs tell much by themselves
+_STRONG = 5.0  # times what people without taste have: what features must tell to be better than such pairs
 _STANDS = 1.25  # times the largest of as many noises: items whose pairs are counted alone have less noise than theirs
 
 
@@ -56,10 +59,20 @@ def shares(n_items: int, epsilon: float, ordered: bool, by_sessions: bool) -> di
 
 
 def laws(rho: float, parts: dict[str, float]) -> dict[str, Law]:
-    """The noise of every table; `alone` is that of pairs where the space is left out."""
+    """The noise of every table; `alone` is that of pairs where the space is left out, `whole` where it is not asked."""
     found = {name: gaussian(variance(UNIT, part * rho)) for name, part in parts.items()}
-    alone = gaussian(variance(UNIT, (parts["loadings"] + parts["pairs"]) * rho))
-    return found | {"lengths": found["pairs"], "pairs_alone": alone, "lengths_alone": alone}
+    for way, without in (("", ()), *_WITHOUT.items()):
+        law = gaussian(variance(UNIT, sum(parts[name] for name in (*without, "pairs")) * rho))
+        found |= {f"pairs{way}": law, f"lengths{way}": law}
+    return found
+
+
+def spent(noise: Laws, parts: dict[str, float]) -> float:
+    """The budget that the noise costs, in whichever way pairs are counted."""
+    costs = {name: cost(UNIT, int(noise[name].size)) for name in (*parts, *(f"pairs{way}" for way in _WITHOUT))}
+    every = sum(costs[name] for name in parts)
+    ways = (((*without, "pairs"), f"pairs{way}") for way, without in _WITHOUT.items())
+    return max(every, *(every - sum(costs[name] for name in left) + costs[instead] for left, instead in ways))
 
 
 def streams(chunk: Interactions, by_sessions: bool) -> Sessions:
@@ -79,6 +92,8 @@ def count(chunk: Interactions, published: tuple[Any, ...], public: PublicInfo, o
         return Sums(items=item_counts(chunk, public.sessions, False), sizes=sizes)
     if len(published) == 1:
         first = published[0]
+        if first["unasked"].any():
+            return Sums()
         return Sums(
             space=kernels.directions.count_products(*rows, first["vectors"], UNIT),
             decoy=kernels.directions.count_products(*rows, first["duel"], UNIT),
@@ -87,7 +102,8 @@ def count(chunk: Interactions, published: tuple[Any, ...], public: PublicInfo, o
     keep = np.full(chunk.n_items, -1, dtype=np.int32)
     keep[chosen] = np.arange(len(chosen), dtype=np.int32)
     made = table_counts(chunk, keep, len(chosen), ordered, public.sessions)
-    found = Sums({_name("pairs", used): made.pairs, _name("lengths", used): made.lengths})
+    way = _way(published, used)
+    found = Sums({f"pairs{way}": made.pairs, f"lengths{way}": made.lengths})
     if ordered:
         found["transitions"] = made.transitions
     if made.sessions is not None:
@@ -120,11 +136,12 @@ def learned(first: dict[str, Any], public: PublicInfo, noise: Laws) -> dict[str,
     noisy, sigma = told["items"] / UNIT, left["items"].deviation / UNIT
     have = popularity(noisy, sigma, public.features.weighted())
     space = carried_space.space_before(public, have)
+    sizes = people((told,), left)
     if space is None:
-        many = float(people((told,), left).sum())
-        d = directions(many, 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
+        d = directions(float(sizes.sum()), 1 / np.sqrt(sum(1 / _variance(noise[name]) for name in _NAMES)), len(have))
         space = spaces(reduced(public.features, d), have)
-    found = {"popularity": have, "vectors": space[0], "duel": space[1]}
+    long = len(have) > WHOLE and float(sizes @ _middle()) > _LONG * float(sizes.sum())
+    found = {"popularity": have, "vectors": space[0], "duel": space[1], "unasked": np.array([int(long)])}
     if public.earlier is not None:
         found |= {f"{CARRIED}vectors": space[0], f"{CARRIED}duel": space[1]}
     for name, by, least in (("paired", have, 2.0), ("standing", noisy, _STANDS * float(ndtri(1 - 1 / len(have))))):
@@ -149,17 +166,29 @@ def paired(published: tuple[Any, ...], used: bool) -> Ints:
 
 
 def uses_space(published: tuple[Any, ...], noise: Laws) -> bool:
-    """Whether the features tell anything of people, by the first two rounds alone.
+    """Whether people are placed in the space of features, by the first two rounds alone.
+
+    Where few items have much of what people have, their pairs tell more than features do, unless these tell very much.
+    """
+    first = published[0]
+    have, standing = first["popularity"], first["standing"]
+    few = len(have) <= WHOLE and len(standing) <= _MANY_SHARED
+    shared = few and float(have[standing].sum()) >= _SHARED * float(have.sum())
+    return tells(published, noise, _STRONG if shared else 0.0)
+
+
+def tells(published: tuple[Any, ...], noise: Laws, least: float = 0.0) -> bool:
+    """Whether the features tell anything of people, and by how much at least. Not asked where streams are long.
 
     Of very many items long streams cannot be drawn from a space: an item's nearest hold too little of its pairs.
     """
     published, noise = carried_space.seen(published, noise)
-    vectors, sizes = published[0]["duel"], people(published, noise)
-    if len(vectors) > WHOLE and float(sizes @ _middle()) > _LONG * float(sizes.sum()):
+    first, sizes = published[0], people(published, noise)
+    if first["unasked"].any():
         return False
-    table = moments(published[1]["decoy"], vectors.shape[1], UNIT)
+    table = moments(published[1]["decoy"], first["duel"].shape[1], UNIT)
     sigma = noise["decoy"].deviation / UNIT
-    return trusted(table, vectors, float(sizes.sum()), sigma)
+    return trusted(table, first["duel"], float(sizes.sum()), sigma, least)
 
 
 def _middle() -> NDArray[np.float64]:
@@ -192,9 +221,11 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
     published, noise = carried_space.seen(published, noise)
     chosen, last = paired(published, used), published[2]
     m, many = len(chosen), last.get("sessions")
-    name, sizes = _name("pairs", used), people(published, noise)[1:]
-    lengths, sigma = last[_name("lengths", used)] / UNIT, noise[name].deviation / UNIT
-    whole = None
+    way, sizes = _way(published, used), people(published, noise)[1:]
+    lengths, sigma = last[f"lengths{way}"] / UNIT, noise[f"pairs{way}"].deviation / UNIT
+    whole, beside = None, None
+    if not used and len(public.items) <= WHOLE and tells(published, noise):
+        beside = Beside(published[0]["vectors"].astype(np.float64), published[0]["popularity"])
     if used or not (lengths > 3 * sigma).any():
         whole = (
             sizes * carried.times(float(sizes.sum()), carried_space.windows(last))
@@ -205,7 +236,7 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
     return StreamTables(
         kept,
         published[0]["popularity"][kept],
-        kernels.pair_tables.square(last[name], m, UNIT).astype(np.float64),
+        kernels.pair_tables.square(last[f"pairs{way}"], m, UNIT).astype(np.float64),
         lengths,
         last["transitions"].reshape(m, m) / UNIT if ordered else None,
         sigma,
@@ -215,8 +246,10 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
         None if many is None else Numbers(many / UNIT, noise["sessions"].deviation / UNIT, SESSIONS),
         whole,
         known(published, public, noise) if used else None,
+        beside,
     )
 
 
-def _name(table: str, used: bool) -> str:
-    return table if used else f"{table}_alone"
+def _way(published: tuple[Any, ...], used: bool) -> str:
+    """How pairs are counted: beside loadings, with what these had cost, or with what the whole space had."""
+    return "" if used else "_whole" if published[0]["unasked"].any() else "_alone"

@@ -21,7 +21,7 @@ def probe(mechanism: Any, data: Interactions, inside: Bits, rng: np.random.Gener
         m, laws = len(kept), mechanism.laws(made.public)
         real = mechanism.count(data.over_items(coded.items).canonical(), made.rounds[:-1], made.public)
         weight, shift, left = np.zeros(n), 0.0, made.rounds[-1]
-        name = "pairs_alone" if "pairs_alone" in left else "pairs"
+        (name,) = (name for name in ("pairs", "pairs_alone", "pairs_whole") if name in left)
         parts = [(name, cell, np.sqrt(PAIRS) / UNIT)]
         if "transitions" in left:
             parts.append(("transitions", np.where(there, i * m + j, 0), 1.0))

@@ -170,8 +170,8 @@ def structure(duel: Floats, people: float, sigma: float) -> tuple[float, float]:
     return 4 * half * (squares[0] - squares[1]), 4 * half * float(np.sqrt(chance))
 
 
-def trusted(duel: Floats, vectors: NDArray[np.float32], people: float, sigma: float) -> bool:
-    """Whether the features tell more of people than the same features dealt out to other items do.
+def trusted(duel: Floats, vectors: NDArray[np.float32], people: float, sigma: float, least: float = 0.0) -> bool:
+    """Whether the features tell more of people than the same features dealt out to other items do, by `least` or more.
 
     Of features that say nothing the two are exchangeable, whatever the data: they differ by little.
     """
@@ -179,4 +179,4 @@ def trusted(duel: Floats, vectors: NDArray[np.float32], people: float, sigma: fl
     if not active.any():
         return False
     found, deviation = structure(duel[np.ix_(active, active)], people, sigma)
-    return found > _BORDER + _DEVIATIONS * deviation
+    return found > max(_BORDER + _DEVIATIONS * deviation, least)
