@@ -60,7 +60,7 @@ test-extras: .venv/bin/uv
 	$(BIN)/uv pip install --quiet --python .venv-extras/bin/python -e . --group extras
 	.venv-extras/bin/pytest -m extras tests/cli/test_extras.py tests/cli/test_packaging.py tests/evaluation/test_neural.py \
 		tests/court/test_court_network.py tests/governance/test_keys.py \
-		tests/desk/test_desk_firefox.py
+		tests/desk/test_desk_firefox.py tests/whole/test_open_benchmark.py
 
 # Reproductions and oracles that take minutes.
 slow: install-dev

@@ -33,6 +33,7 @@ from recveil.errors import RecveilError
 from recveil.evaluation.metrics.in_house import inside, tau
 from recveil.evaluation.metrics.skill import folded
 from recveil.evaluation.recommenders.ease import EASE
+from recveil.evaluation.recommenders.items_alone import items_alone
 from recveil.evaluation.recommenders.likeness import ItemLikeness
 from recveil.evaluation.recommenders.plain_raters import EIGHT, Biases, Factors
 from recveil.evaluation.recommenders.rater import feasible
@@ -142,7 +143,8 @@ def judged(name: str, condition: str, data: Interactions, number: int, within: b
         found["rmse direct"], found["share direct"] = _rmse(guess, asked), len(asked) / len(result)
     if data.n_items <= EASE.items and "@" not in condition:
         for which, least in (("all", -np.inf), ("liked", like))[: 2 if data.n_items < FEW else 1]:
-            found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like).items()}
+            facts = features(name).over(data.items) if (DATA / name / "items.parquet").exists() else None
+            found |= {f"{k} {which}": v for k, v in lists(rows, query, result, least, like, facts).items()}
     if within and all(feasible(r, rows) for r in EIGHT):
         found["inside"] = inside(EIGHT, rows, number).tolist()
     return found
@@ -152,8 +154,10 @@ def _rmse(guess: Any, result: Interactions) -> float:
     return float(np.sqrt(np.mean((guess - result.rating) ** 2)))
 
 
-def lists(rows: Interactions, query: Interactions, result: Interactions, least: float, like: float) -> Row:
-    """NDCG@10 of EASE, neighbours and most popular, fitted to ratings from `least` on; what is liked counts."""
+def lists(
+    rows: Interactions, query: Interactions, result: Interactions, least: float, like: float, facts: PublicItems | None
+) -> Row:
+    """NDCG@10 of EASE, neighbours and most popular, fitted to ratings from `least` on, and public items."""
     X, history = (part.take(part.rating >= least).matrix(True) for part in (rows, query))
     wanted = result.take(result.rating >= like).matrix(True).toarray() > 0
     known = query.matrix(True).toarray() > 0
@@ -164,7 +168,11 @@ def lists(rows: Interactions, query: Interactions, result: Interactions, least: 
     weights[np.ix_(model.known, model.known)] = model.B
     near = neighbours(X)
     found = {"ease": history[judges] @ weights, "itemknn": history[judges] @ near, "popular": 0.0}
-    return {k: _ndcg(s + 1e-9 * popular, known[judges], wanted[judges]) for k, s in found.items()}
+    told = {k: _ndcg(s + 1e-9 * popular, known[judges], wanted[judges]) for k, s in found.items()}
+    if facts is not None:
+        alone = items_alone(facts).scores(query, history[judges], judges)
+        told["public items"] = _ndcg(alone, known[judges], wanted[judges])
+    return told
 
 
 def neighbours(X: sparse.csr_array, k: int = 50) -> Any:
@@ -195,9 +203,10 @@ def derived(row: Row, real: Row, pairs: list[tuple[int, int]]) -> Row:
     best = min(v for k, v in real.items() if k.startswith("rmse "))
     found |= {f"skill {k[5:]}": (zero - v) / (zero - best) for k, v in row.items() if k.startswith("rmse ")}
     for which in ("all", "liked"):
-        for who in ("ease", "itemknn"):
+        for who in ("ease", "itemknn", "public items"):
             if f"{who} {which}" in row and f"{who} {which}" in real:
-                ahead = real[f"{who} {which}"] - real[f"popular {which}"]
+                whole = "ease" if who == "public items" else who
+                ahead = real[f"{whole} {which}"] - real[f"popular {which}"]
                 found[f"lift {who} {which}"] = (row[f"{who} {which}"] - real[f"popular {which}"]) / ahead
                 found[f"{who} over popular {which}"] = row[f"{who} {which}"] - row[f"popular {which}"]
     if "inside" in row and "inside" in real:

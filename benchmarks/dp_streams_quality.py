@@ -1,12 +1,11 @@
 """dp-streams: what recommenders learn from a release, and what an attacker does. Means with 95% intervals.
 
-    python benchmarks/dp_streams_quality.py [yahoo] [diginetica] [blocks]
-    python benchmarks/dp_streams_quality.py controls    of diginetica and blocks what needs no release
+    python benchmarks/dp_streams_quality.py [yahoo] [blocks]
+    python benchmarks/dp_streams_quality.py controls    of blocks what needs no release
     python benchmarks/dp_streams_quality.py order FILE [yahoo] [diginetica]
 
 Yahoo sample: 4 splits x 2 seeds of the noise, k = n, delta 1e-5, public catalogue 0..4999; intervals are Student's over
-the 4 splits. Diginetica, by session: one split (its own), one seed, intervals are bootstrapped over test sessions.
-Nothing here was tuned on these two data sets. Blocks: MovieLens 1M in each person's order, cut into sessions of 20
+the 4 splits; nothing here was tuned on it. Blocks: MovieLens 1M in each person's order, cut into sessions of 20
 ratings; 2 splits, one seed, items selected. It takes about ten minutes on one core.
 
 order: what two versions of dp-streams keep of the order of clicks, on the same splits and seeds. The first writes
@@ -38,7 +37,6 @@ from recveil.evaluation.recommenders.neighbours import ItemKNN, UserKNN
 from recveil.evaluation.recommenders.popular import MostPopular
 from recveil.evaluation.recommenders.ranker import Model
 from recveil.formats.item_file import public_items, read_item_file
-from recveil.intervals import bootstrap_mean
 from recveil.measurement import Trial
 from recveil.mechanism import PublicInfo
 from recveil.mechanisms.dp_streams import DpStreams
@@ -183,43 +181,11 @@ def average(found: dict[str, Any], prefix: str = "") -> Row:
     return {prefix + k: float(np.mean(v)) for k, v in found.items()}
 
 
-def of_diginetica() -> QuerySplit:
-    clicks = pl.read_parquet(DATA / "diginetica" / "sessions.parquet")
-    flat = clicks.explode("clicks", empty_as_null=False).drop_nulls().with_columns(pl.col("test").cast(pl.Boolean))
-    items = flat["clicks"].unique().sort()
-    train, test = (
-        from_ids(f["session"], f["clicks"], time=np.arange(len(f)), unit="session").over_items(items)
-        for f in (flat.filter(~pl.col("test")), flat.filter("test"))
-    )
-    test = test.take_users(np.random.default_rng(0).permutation(test.n_users)[:4000])
-    return QuerySplit(train, *before_and_after(test, np.random.default_rng(0)))
-
-
 def alone(name: str, split: QuerySplit) -> dict[str, Any]:
     """What the file of items recommends by itself: the floor of every release."""
     path = DATA / name / "items.parquet"
     facts = public_items(read_item_file(path), str(path)).over(split.train.items)
     return utility(items_alone(facts), split.train, split)
-
-
-def diginetica(releases: bool = True) -> None:
-    split = of_diginetica()
-    train = split.train
-    found = {"real": utility(MODELS["ItemKNN"].fit(train, 0), train, split)}
-    found["most popular"] = utility(MostPopular().fit(train, 0), train, split)
-    found["public items alone"] = alone("diginetica", split)
-    for epsilon in (1.0, 4.0) if releases else ():
-        mechanism = DpStreams(epsilon=epsilon, delta=1e-6, order="none")
-        released, tables = made_from(train, mechanism, 1)
-        name = f"epsilon {epsilon:g}, {len(tables.kept):,} items"
-        found[name] = utility(MODELS["ItemKNN"].fit(released, 0), released, split)
-        found[f"{name}, direct"] = utility(Direct(tables.kept, similarity(tables)), released, split)
-    real = found["real"]["recall@5"].mean()
-    for name, values in found.items():
-        value, low, high = bootstrap_mean(values["recall@5"], np.random.default_rng(0))
-        tail = values["tail"].mean()
-        print(f"diginetica, {name:<34} recall@5 {value:.4f} [{low:.4f}, {high:.4f}], {value / real:4.0%} of real, "
-              f"tail {tail:.4f}, {values['shown']:,} items shown")  # fmt: skip
 
 
 def blocks(releases: bool = True) -> None:
@@ -304,10 +270,9 @@ if __name__ == "__main__":
         order(Path(sys.argv[2]), sys.argv[3:] or ["yahoo"])
         raise SystemExit
     if sys.argv[1:2] == ["controls"]:
-        diginetica(releases=False)
         blocks(releases=False)
         raise SystemExit
-    asked = sys.argv[1:] or ["yahoo", "diginetica", "blocks"]
-    for run in (yahoo, diginetica, blocks):
+    asked = sys.argv[1:] or ["yahoo", "blocks"]
+    for run in (yahoo, blocks):
         if run.__name__ in asked:
             run()

@@ -1,7 +1,7 @@
-"""Streams from small transformers, plain or trained by DP-SGD with per-person clipping: the rows that need a GPU.
+"""Streams from small transformers, plain or trained by DP-SGD with per-person clipping: they want a GPU, or patience.
 
     python benchmarks/open/tasks.py FOLDER                 here: tasks of all data sets that have an order
-    python benchmarks/open/gpu.py FOLDER [SIDE BY SIDE]    on a machine with a GPU; it needs torch and numpy alone
+    python benchmarks/open/gpu.py FOLDER [SIDE BY SIDE]    with torch and numpy alone, on a GPU where there is one
     python benchmarks/open/run.py --methods transformer,dp_sgd     here: judges what lies in FOLDER/drawn
 
 A person is one stream and one example: every step takes each person with probability `rate`, cuts the norm of her
@@ -12,6 +12,7 @@ gradient to 1, adds Gaussian noise of deviation `noise` and divides by the expec
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -116,8 +117,11 @@ def clipped(net: Any, pad: int) -> Any:
 
     def total(parameters: Any, rows: Any) -> Any:
         found = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        sizes = (rows != pad).sum(1)
+        rows = rows[sizes.argsort()]  # like lengths together: no time goes to padding
         for at in range(0, len(rows), CHUNK):
-            grads = each(parameters, rows[at : at + CHUNK])
+            part = rows[at : at + CHUNK]
+            grads = each(parameters, part[:, : int((part[-1] != pad).sum())])
             norm = torch.stack([g.flatten(1).norm(dim=1) for g in grads.values()]).norm(dim=0)
             for name, g in grads.items():
                 found[name] += torch.einsum("b,b...->...", 1 / norm.clamp(min=1.0), g)
@@ -146,14 +150,18 @@ def drawn(net: Any, items: int, recipe: Recipe, k: int, seed: int, device: str) 
     found: list[list[int]] = []
     with torch.no_grad():
         while len(found) < k:
-            rows = torch.full((min(4096, k), 1), items, device=device)
+            rows = torch.full((min(4096, k - len(found)), 1), items, device=device)
             for place in range(recipe.length):
                 logits = net(rows)[:, -1] @ net.item.weight[: items + 1].T
                 if place == 0:
                     logits[:, items] = -torch.inf
                 rows = torch.cat([rows, torch.multinomial(logits.softmax(-1), 1)], 1)
-            found += [row[: row.index(items)] if items in row else row for row in rows[:, 1:].tolist()]
-    found = found[:k]
+                ended = rows[:, -1] == items
+                found += rows[ended, 1:-1].tolist()
+                rows = rows[~ended]
+                if not len(rows):
+                    break
+            found += rows[:, 1:].tolist()
     starts = np.append(0, np.cumsum([len(row) for row in found])).astype(np.int64)
     return starts, np.array([i for row in found for i in row], dtype=np.int64)
 
@@ -164,21 +172,22 @@ def run(path: Path, number: int, device: str) -> None:
     recipe = Recipe(**json.loads(str(task["recipes"]))[number])
     starts = np.append(0, np.cumsum(task["sizes"].astype(np.int64)))
     items, k = len(task["kept"]), int(task["k"])
-    begin = time.perf_counter()
+    clock = time.perf_counter if device == "cuda" else time.process_time
+    begin = clock()
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     net = trained(starts, task["item"].astype(np.int64), items, recipe, 0, device)
     begins, item = drawn(net, items, recipe, k, 0, device)
-    seconds = time.perf_counter() - begin
-    gigabytes = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else 0.0
+    seconds = clock() - begin
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    gigabytes = torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else most
     (path.parent / "drawn").mkdir(exist_ok=True)
     sizes = np.diff(begins).astype(np.int16)
     made = path.parent / "drawn" / f"{path.stem}.{number}.npz"
-    np.savez(made, sizes=sizes, item=item.astype(np.uint16), seconds=seconds, gigabytes=gigabytes)
-    print(
-        f"{made.name}: {seconds:.1f} s, {gigabytes:.1f} GB, noise {recipe.noise:.3f}, mean length {sizes.mean():.2f}",
-        flush=True,
-    )
+    cost = {"seconds": seconds, "gigabytes": gigabytes, "device": device}
+    np.savez(made, sizes=sizes, item=item.astype(np.uint16), **cost)
+    told = f"{made.name}: {seconds:.1f} s of the {device}, {gigabytes:.1f} GB, noise {recipe.noise:.3f}"
+    print(f"{told}, mean length {sizes.mean():.2f}", flush=True)
 
 
 def main(folder: Path, together: int) -> None:

@@ -114,7 +114,8 @@ class Document:
         self.content["cells"] = sorted(cells, key=lambda c: (*key(c)[:2], key(c)[2] or 0, key(c)[3]))
         used = {cell["code"] for cell in self.content["cells"]}
         self.content["code"] = {n: files for n, files in self.content["code"].items() if n in used}
-        self.content |= {"version": recveil.__version__, "libraries": libraries(), "python": platform.python_version()}
+        known = self.content.get("libraries", {}) | libraries()  # those of heavy methods are not in every environment
+        self.content |= {"version": recveil.__version__, "libraries": known, "python": platform.python_version()}
         write_json(self.path, {**self.content, **self.about})
 
 

@@ -104,7 +104,7 @@ def test_a_strangers_method_gets_its_row_by_adding_one_file(copy: Path, monkeypa
     assert f"{cells['stranger', 4.0]['figures']['best recall@20']:.3f} (one split)" in row
     assert "- failed: ValueError: a plain bug: fails." in page and "- refused: too few people: refuses." in page
     empty = [line for line in page.splitlines() if line.startswith("- not run yet: ")]
-    assert any("dp-streams;" in line for line in empty) and any("it needs a GPU" in line for line in empty)
+    assert any("dp-streams;" in line for line in empty) and any("it wants a GPU" in line for line in empty)
     assert "Thinned" in page and "Old:" not in page
     (folder / "stranger.py").write_text(METHODS["stranger"] + "\n# another version\n")
     open_results._now.cache_clear()
@@ -240,6 +240,30 @@ def test_dpals_spends_what_it_says(room: Any) -> None:
     accountant = pld.PLDAccountant()
     accountant.compose(dp.ComposedDpEvent([dp.GaussianDpEvent(noise / part**0.5) for part in parts]))
     assert accountant.get_epsilon(1e-6) == pytest.approx(4.0, rel=0.02)
+
+
+@pytest.mark.extras
+@pytest.mark.usefixtures("room")
+def test_each_persons_gradient_is_cut_by_itself_whatever_padding_is_left_out() -> None:
+    torch = pytest.importorskip("torch")
+    gpu = import_module("gpu")
+    rng = np.random.default_rng(3)
+    starts = np.append(0, np.cumsum(rng.integers(1, 20, 30)))
+    rows = torch.from_numpy(gpu.framed(starts, rng.integers(0, 40, starts[-1]), 40, 50))
+    torch.manual_seed(0)
+    net = gpu.networks.Attention(41, gpu.Recipe(width=16).settings()).eval()
+    values = {name: p.detach() for name, p in net.named_parameters()}
+    whole = dict.fromkeys(values, 0.0)
+    for row in rows:
+        net.zero_grad()
+        gpu.loss_of(net(row[None, :-1]), net.item.weight, row[None, 1:], 41).backward()
+        found = {name: p.grad.clone() for name, p in net.named_parameters()}
+        norm = float(torch.stack([g.norm() for g in found.values()]).norm())
+        whole = {name: whole[name] + g / max(1.0, norm) for name, g in found.items()}
+    for name, total in gpu.clipped(net, 41)(values, rows).items():
+        assert torch.allclose(total, whole[name], atol=1e-5)
+    begins, item = gpu.drawn(net, 40, gpu.Recipe(width=16, length=6), 50, 0, "cpu")
+    assert len(begins) == 51 and np.diff(begins).min() >= 1 and np.diff(begins).max() <= 6 and item.max() < 40
 
 
 @pytest.mark.data

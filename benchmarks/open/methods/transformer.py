@@ -12,7 +12,7 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 
-HEAVY = "it needs a GPU: python benchmarks/open/tasks.py FOLDER, then gpu.py FOLDER there"
+HEAVY = "it wants a GPU, or a core for long: python benchmarks/open/tasks.py FOLDER DATA, then gpu.py FOLDER with torch"
 CODE: tuple[str, ...] = ()
 _spent: dict[str, float] = {}
 
@@ -28,7 +28,10 @@ def fit(data: Any, public: Any, epsilon: float, delta: float, seed: int, kind: s
     if not files:
         raise RecveilError(f"not run yet: {HEAVY}")
     made = [np.load(file) for file in files]
-    _spent.update(gpu_s=sum(float(m["seconds"]) for m in made), gpu_gb=max(float(m["gigabytes"]) for m in made))
+    seconds, gigabytes = sum(float(m["seconds"]) for m in made), max(float(m["gigabytes"]) for m in made)
+    on_gpu = {str(m["device"]) for m in made} == {"cuda"}
+    _spent.clear()
+    _spent.update({"gpu_s": seconds, "gpu_gb": gigabytes} if on_gpu else {"cpu_s": seconds, "gb": gigabytes})
     kept = np.load(task)["kept"].astype(np.int32)
     return [lambda _, m=m: streams(m, kept, public.items) for m in made]
 
