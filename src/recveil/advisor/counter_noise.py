@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine, insert, select, update
 
 from recveil.advisor.profile_parts import Write, parts
 from recveil.advisor.schema import noise_sums
@@ -114,6 +114,7 @@ def _kept(db: sa.Connection, part: int, year: Year) -> PartSums | None:
 
 
 def _keep(db: sa.Connection, part: int, year: Year, sums: PartSums) -> None:
-    db.execute(delete(noise_sums).where(noise_sums.c.part == part))
-    values = {"part": part, "year": year["id"], "look": sums.look, "sums": sums.sums.astype("<f8").tobytes()}
-    db.execute(insert(noise_sums).values(**values))
+    of_this = noise_sums.c.part == part
+    values = {"year": year["id"], "look": sums.look, "sums": sums.sums.astype("<f8", copy=False).data}
+    if not db.execute(update(noise_sums).where(of_this).values(values)).rowcount:  # in their place: half the pages
+        db.execute(insert(noise_sums).values(part=part, **values))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from itertools import chain
 from math import ceil, hypot, sqrt
 from typing import Any
 
@@ -20,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine, delete, func, insert, select, update
 
 from recveil.advisor import counter_noise, profile_parts
+from recveil.advisor.bulk import whole_columns
 from recveil.advisor.counter_noise import noise_of, people_noise
 from recveil.advisor.profile_parts import Ints, Write
 from recveil.advisor.schema import alone, clicks, items, noise_sums, people, profiles, years
@@ -31,7 +31,6 @@ from recveil.errors import RecveilError
 PEOPLE_SHARE = 0.06  # of the budget, for the number of people
 CLOSING_SHARE = 0.06  # and for measuring once more what a year ends with: makes later years a seventh less noisy
 NOBODY = 2.33  # deviations: of the items that nobody clicked one in a hundred shows
-ROWS = 5000  # that are read at once
 PEOPLE_CHANGES = 2  # she comes once, with her first click, and leaves once
 
 
@@ -169,12 +168,11 @@ def take(engine: Engine, budget: CounterBudget, ready: ReadyLook, carry_out: Wri
 
 def _seen(engine: Engine, year: Any, n: int) -> SeenCounters:
     exact = np.zeros((2, n), np.int64)
+    columns = (items.c.id, items.c.entered_likes, items.c.entered_dislikes)
     with steady(engine) as db:
-        entered = select(items.c.id, items.c.entered_likes, items.c.entered_dislikes).where(
-            items.c.id < n, (items.c.entered_likes != 0) | (items.c.entered_dislikes != 0)
-        )
-        for some in db.execution_options(yield_per=ROWS).execute(entered).partitions():
-            which, *counts = np.fromiter(chain.from_iterable(some), np.int64).reshape(-1, 3).T
+        for _, first, many in profile_parts.parts(n):
+            moved = (items.c.entered_likes != 0) | (items.c.entered_dislikes != 0)
+            which, *counts = whole_columns(db, columns, items.c.id.between(first, first + many - 1) & moved)
             exact[:, which] = counts
         count = _entered_people(db)
         newest = db.execute(select(func.coalesce(func.max(clicks.c.id), 0))).scalar_one()
