@@ -16,7 +16,7 @@ from serving import API, ITEMS, click, client_of, join, opened, profile_rows
 from sqlalchemy import Engine, select
 from zones import drawn
 
-from recveil.advisor import applying, counter_noise, noisy_counters, schema
+from recveil.advisor import applying, counter_noise, noisy_counters, profile_parts, schema
 from recveil.advisor.applying import apply
 from recveil.advisor.loading import load
 from recveil.advisor.noisy_counters import CounterBudget, blur, look, seal
@@ -291,6 +291,47 @@ def test_a_closed_year_is_never_read_again(database: str, clock: Clock) -> None:
     assert 0 < both < one_year and running["closed_spread"] == pytest.approx(both)
     told = np.hypot(np.sqrt(both), continual.deviation(1, 3, running["variance"]))
     assert known.deviation == pytest.approx(told, abs=0.01)
+    engine.dispose()
+
+
+def test_whoever_is_stopped_while_a_year_closes_goes_on_and_the_next_one_begins_at_zero(
+    database: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exact counters are taken off a few at a time; stopped at each of these steps, clicks and undos in between."""
+    monkeypatch.setattr(profile_parts, "PART", 4)
+    monkeypatch.setattr(profile_parts, "FEW", 2)
+    budget, engine = CounterBudget(epsilon=100.0, looks=3), open_store(database)
+    people, extra = [n.to_bytes(2, "big") * 16 for n in range(60)], []
+    names = [f"item-{n}" for n in range(7)]
+    apply(engine, [Stock(ITEMS), *map(Join, people), *(Click(t, name, 1, name) for t in people for name in names)])
+    look(engine, budget)
+    clock.at += YEAR
+    for step in range(20):
+        left = [1]  # of the transactions after a year was closed, before this process is killed
+
+        def carry_out(act: Any, left: list[int] = left) -> Any:
+            told = at_once(engine)(act)
+            left[0] -= rows(engine, schema.years)[0]["closed"] is not None
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            return told
+
+        try:
+            look(engine, budget, carry_out)
+            break
+        except KeyboardInterrupt:
+            apply(engine, [Undo(people[step], "item-6"), Click(people[step], "item-7", -1, "late")])
+            extra.append(step)
+    assert 2 <= len(extra) < 20 and rows(engine, schema.years)[0]["key"] is None
+    found = {row["key"]: (row["entered_likes"], row["entered_dislikes"]) for row in rows(engine, schema.items)}
+    assert {found[name] for name in names[:6]} == {(0, 0)}
+    assert found["item-6"] == (-len(extra), 0) and found["item-7"] == (0, len(extra))
+    drafts = {row["draft"] for row in rows(engine, schema.profiles)}
+    assert drafts == {rows(engine, schema.years)[1]["shown"]}
+    clock.at += YEAR // 2
+    assert look(engine, budget)
+    shown = {row["item"]: row["likes"] for row in profile_rows(engine)}
+    assert all(abs(shown[n] - 60) < 12 for n in range(1, 7))
     engine.dispose()
 
 

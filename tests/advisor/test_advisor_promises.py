@@ -107,7 +107,7 @@ def made_old(engine: Engine) -> None:
     with engine.begin() as db:
         for table in ("batches", "platforms", "profiles", "noise_sums"):
             db.exec_driver_sql(f"DROP TABLE {table}")
-        for column in ("overspent", "shown", "base", "closing_variance"):
+        for column in ("overspent", "shown", "base", "closing_variance", "ended"):
             db.exec_driver_sql(f"ALTER TABLE years DROP COLUMN {column}")
         db.exec_driver_sql("DROP INDEX ix_items_revision")
         for column in ("withdrawn", "revision"):

@@ -21,8 +21,9 @@ import sqlalchemy as sa
 from sqlalchemy import Engine, bindparam, delete, insert, select, update
 
 from recveil.advisor.batches import settle, tokens_of
+from recveil.advisor.bulk import FEW, accounts_of, add_to_counters
 from recveil.advisor.problems import Problem, nobody
-from recveil.advisor.schema import batches, clicks, items, keys, marks, people
+from recveil.advisor.schema import batches, clicks, keys, marks, people
 from recveil.advisor.standing import ITEMS, MADE, MARKS, ClickChanges, Made, StandingClick, among
 from recveil.advisor.stocking import stock, withdraw
 from recveil.advisor.store import DAY, SIGNS, YEAR, iso, now
@@ -33,7 +34,7 @@ ATTEMPTS = 6  # where another process on the same database came in between
 CIRCLES = ("40001", "40P01")  # PostgreSQL: serialization failure, deadlock
 
 Answer = dict[str, Any] | Problem
-Counters = defaultdict[int, dict[int, int]]  # by item; 1 and -1: likes and dislikes, 2 and -2: as they enter
+Counters = defaultdict[int, list[int]]  # by item, as `bulk.COUNTERS`
 CHANGES = 2  # of one person's mind about one item that reach the noisy counters
 Result = TypeVar("Result")
 
@@ -49,16 +50,6 @@ USED = select(keys.c.person, keys.c.key, keys.c.request, keys.c.at).where(
     among(keys.c.person, "persons"), among(keys.c.key, "digests")
 )
 CLICKING = update(people).where(among(people.c.id, "whom")).values(entered=1)
-MOVE = (
-    update(items)
-    .where(items.c.id == bindparam("i"))
-    .values(
-        likes=items.c.likes + bindparam("l"),
-        dislikes=items.c.dislikes + bindparam("d"),
-        entered_likes=items.c.entered_likes + bindparam("el"),
-        entered_dislikes=items.c.entered_dislikes + bindparam("ed"),
-    )
-)
 
 
 def again(work: Callable[[], Result]) -> Result:
@@ -99,19 +90,19 @@ def _persons(db: sa.Connection, tokens: set[bytes]) -> tuple[dict[bytes, int], s
     """
     if not tokens:
         return {}, set()
-    rows = db.execute(PERSONS, {"tokens": list(tokens), "since": now() - YEAR}).all()
+    since = now() - YEAR
+    if len(tokens) > FEW:
+        rows = accounts_of(db, tokens, since)
+    else:
+        rows = db.execute(PERSONS, {"tokens": list(tokens), "since": since}).all()
     return {row.token: row.id for row in rows}, {row.id for row in rows if not row.entered}
 
 
 def move(db: sa.Connection, counters: Counters) -> None:
     """Add to item counters, in the order of ids."""
-    rows = [
-        {"i": item, "l": change[1], "d": change[-1], "el": change[2], "ed": change[-2]}
-        for item, change in sorted(counters.items())
-        if any(change.values())
-    ]
+    rows = [(*change, item) for item, change in sorted(counters.items()) if any(change)]
     if rows:
-        db.execute(MOVE, rows)
+        add_to_counters(db, rows)
 
 
 @dataclass
@@ -122,7 +113,7 @@ class Transaction:
     most: int  # changes of a person's mind about an item that reach noisy counters
     persons: dict[bytes, int]
     new: set[int]  # who of them never clicked
-    counters: Counters = field(default_factory=lambda: defaultdict(lambda: dict.fromkeys((1, -1, 2, -2), 0)))
+    counters: Counters = field(default_factory=lambda: defaultdict(lambda: [0] * 4))
     clicking: list[int] = field(default_factory=list)  # who clicked for the first time
 
     def end(self) -> None:
@@ -133,8 +124,9 @@ class Transaction:
 
     def count(self, item: int, sign: int, by: int, entering: int) -> None:
         counter = self.counters[item]
-        counter[sign] += by
-        counter[2 * sign] += entering
+        place = sign < 0
+        counter[place] += by
+        counter[2 + place] += entering
 
     # --- clicks and undos -------------------------------------------------------------------------------------
 
@@ -193,8 +185,7 @@ class Transaction:
         """A click comes, after so many changes of her mind that counted; one more counts within their number."""
         entered = int(spent < self.most)
         made[who, what] = StandingClick(None, sign, spent + entered, entered)
-        row = {"person": who, "item": what, "sign": sign, "at": at}
-        changes.clicks[who, what] = {**row, "spent": spent + entered, "entered": entered}
+        changes.clicks[who, what] = (who, what, sign, at, spent + entered, entered)
         self.count(what, sign, by=1, entering=entered)
         if who in self.new:
             self.clicking.append(who)

@@ -22,11 +22,11 @@ import sqlalchemy as sa
 from pydantic_core import from_json
 from sqlalchemy import insert, select, update
 
-from recveil.advisor.bulk import clicks_of_pairs
+from recveil.advisor.bulk import clicks_of_pairs, items_of, marks_of
 from recveil.advisor.platforms import PERSON, secret_of
 from recveil.advisor.problems import Problem
-from recveil.advisor.schema import batches, marks
-from recveil.advisor.standing import ITEMS, ClickChanges, Made, StandingClick
+from recveil.advisor.schema import batches
+from recveil.advisor.standing import ClickChanges, Made, StandingClick
 from recveil.advisor.store import SIGNS, now
 from recveil.advisor.writes import Line, Portion, Write, mark
 
@@ -93,7 +93,7 @@ def progress(db: sa.Connection, platform: int, key: bytes) -> Any:
 def tokens_of(write: Write) -> set[bytes]:
     """Whose accounts a write is about."""
     if isinstance(write, Portion):
-        return {_names(write.salt, line.person)[1] for line in write.lines}
+        return {_names(write.salt, person)[1] for person in {line.person for line in write.lines}}
     token = getattr(write, "token", None)
     return set() if token is None else {token}
 
@@ -143,7 +143,7 @@ class _Work:
 
     def run(self) -> None:
         lines, changed, same = self.portion.lines, 0, 0
-        self.tokens = {line.person: _names(self.portion.salt, line.person)[1] for line in lines}
+        self.tokens = {person: _names(self.portion.salt, person)[1] for person in {line.person for line in lines}}
         self.batch.welcome([self.tokens[line.person] for line in lines if line.item is None and not line.erase])
         self.look_up()
         at = now()
@@ -170,7 +170,7 @@ class _Work:
     def look_up(self) -> None:
         """All that the lines are about, at once."""
         db, lines = self.batch.db, self.portion.lines
-        found = db.execute(ITEMS, {"keys": list({line.item for line in lines if line.item is not None})}).all()
+        found = items_of(db, {line.item for line in lines if line.item is not None})
         self.items = {row.key: row.id for row in found}
         self.offered = {row.id for row in found if row.withdrawn is None}
         persons = {line.person: self.batch.persons.get(self.tokens[line.person]) for line in lines}
@@ -180,9 +180,7 @@ class _Work:
             if (who := persons[line.person]) is not None and (what := self.items.get(line.item or "")) is not None
         }
         self.made = {(who, what): StandingClick(*standing) for who, what, *standing in clicks_of_pairs(db, pairs)}
-        known = [who for who in persons.values() if who is not None]
-        rows_of = select(marks.c.mark, marks.c.spent, marks.c.person).where(marks.c.person.in_(known))
-        for name, spent, who in db.execute(rows_of):
+        for name, spent, who in marks_of(db, {who for who in persons.values() if who is not None}):
             self.changes.marked[name] = spent
             self.minded.add(who)
 

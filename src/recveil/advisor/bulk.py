@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 NEW_CLICK = ("person", "item", "sign", "at", "spent", "entered")  # as they stand in a row
+COUNTERS = ("likes", "dislikes", "entered_likes", "entered_dislikes")
 FEW = 100  # rows, up to which the usual way is as quick
 
 
@@ -33,6 +35,40 @@ def clicks_of_pairs(db: sa.Connection, pairs: Collection[tuple[int, int]]) -> Se
         f"WITH wanted (p, i) AS (VALUES {wanted}) SELECT person, item, id, sign, spent, entered "
         "FROM wanted JOIN clicks ON person = p AND item = i"
     ).all()
+
+
+def accounts_of(db: sa.Connection, tokens: Collection[bytes], since: int) -> Sequence[Any]:
+    """Token, id, entered of those who were here since then, in the order of ids, locked until the transaction ends."""
+    postgresql = db.dialect.name == "postgresql"
+    wanted = ",".join(rf"'\x{token.hex()}'" if postgresql else f"x'{token.hex()}'" for token in sorted(tokens))
+    return db.exec_driver_sql(
+        f"SELECT token, id, entered FROM people WHERE token IN ({wanted}) AND seen > {int(since)} ORDER BY id"
+        + (" FOR UPDATE" if postgresql else "")
+    ).all()
+
+
+def items_of(db: sa.Connection, names: Collection[str]) -> Sequence[Any]:
+    """Key, id, withdrawn of the items that are called so."""
+    wanted = [name for name in names if "\0" not in name]  # which is in no name, and no database takes it
+    columns = "SELECT key, id, withdrawn FROM items WHERE key"
+    if db.dialect.name == "postgresql":
+        return db.exec_driver_sql(f"{columns} = ANY(%s)", (wanted,)).all()
+    return db.exec_driver_sql(f"{columns} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)).all()
+
+
+def marks_of(db: sa.Connection, persons: Collection[int]) -> Sequence[Any]:
+    """Mark, spent, person of the clicks that these people took back."""
+    if not persons:
+        return []
+    wanted = ",".join(str(int(person)) for person in sorted(persons))
+    return db.exec_driver_sql(f"SELECT mark, spent, person FROM marks WHERE person IN ({wanted})").all()
+
+
+def add_to_counters(db: sa.Connection, rows: Sequence[tuple[int, ...]]) -> None:
+    """To each item's counters, (likes, dislikes, entered likes, entered dislikes, item)."""
+    value = "%s" if db.dialect.name == "postgresql" else "?"
+    moved = ", ".join(f"{name} = {name} + {value}" for name in COUNTERS)
+    db.exec_driver_sql(f"UPDATE items SET {moved} WHERE id = {value}", list(rows))
 
 
 def whole_columns(

@@ -129,6 +129,7 @@ def prepare(engine: Engine, budget: CounterBudget, carry_out: Write[Any]) -> Rea
         year = _newest(db)
     if year is None or year["closed"]:  # none, or the database comes from a backup
         year = carry_out(lambda db: _opened(db, budget))
+    profile_parts.take_off(year["ended"], carry_out)  # where whoever closed a year was stopped
     if year["changes"] != budget.changes:
         raise RecveilError(
             f"this database lets {year['changes']} changes reach its counters, for ever; "
@@ -155,14 +156,17 @@ def _opened(db: sa.Connection, budget: CounterBudget) -> Any:
 def take(engine: Engine, budget: CounterBudget, ready: ReadyLook, carry_out: Write[Any]) -> bool:
     """Write what a look shows, and then that it was taken: whether it was."""
     seen = _seen(engine, ready.year, ready.noise.shape[1])
-    draft = secrets.randbits(62)
+    draft = 2 * secrets.randbits(61)  # the one beside it is for exact counters, which nobody is ever shown
     shown = seen.exact + ready.noise
     shown[:, : seen.before.shape[1]] += seen.before
     profile_parts.write(draft, shown, carry_out)
+    if ready.closing:
+        profile_parts.write(draft + 1, seen.exact, carry_out)
     taken = carry_out(lambda db: _taken(db, budget, ready, seen, draft))
     with reading(engine) as db:
         year = _newest(db)
-    profile_parts.forget({year["shown"], year["base"]} - {None}, carry_out)
+    profile_parts.forget({year["shown"], year["base"], year["ended"]} - {None}, carry_out)
+    profile_parts.take_off(year["ended"], carry_out)
     return bool(taken)
 
 
@@ -195,31 +199,24 @@ def _taken(db: sa.Connection, budget: CounterBudget, ready: ReadyLook, seen: See
         "people": year["closed_people"] + seen.people - year["began_with"] + ready.crowd,
         "upto": seen.newest,
     }
-    if not profile_parts.is_whole(db, draft, ready.noise.shape[1]):
+    drafts = range(draft, draft + 1 + ready.closing)
+    if not all(profile_parts.is_whole(db, each, ready.noise.shape[1]) for each in drafts):
         return False
     if db.execute(update(years).where(same).values(**values)).rowcount != 1:
         return False
     if ready.closing:
-        _close(db, year, budget, seen)
+        _close(db, year, budget, seen, draft + 1)
     return True
 
 
-def _close(db: sa.Connection, year: Any, budget: CounterBudget, seen: SeenCounters) -> None:
-    """This year's noisy totals stay for ever; its key and its exact counters go, and the next year begins at zero."""
-    which = np.flatnonzero(seen.exact.any(0))
-    if len(which):
-        rows = zip(which.tolist(), *seen.exact[:, which].tolist(), strict=True)
-        entered = {"a": items.c.entered_likes, "b": items.c.entered_dislikes}
-        less = {column: column - sa.bindparam(name) for name, column in entered.items()}
-        db.execute(
-            update(items).where(items.c.id == sa.bindparam("i")).values(less),
-            [{"i": item, "a": a, "b": b} for item, a, b in rows],
-        )
+def _close(db: sa.Connection, year: Any, budget: CounterBudget, seen: SeenCounters, ended_draft: int) -> None:
+    """This year's noisy totals stay for ever; its key goes, and the next year begins at zero: exact counters of it
+    are in a draft, and taken off those of items before any look, a few at a time, since clicks wait meanwhile."""
     db.execute(delete(noise_sums))
     db.execute(update(years).where(years.c.id == year["id"]).values(closed=now(), key=None))
     ended = _newest(db)
     spread = ended["closed_spread"] + counter_noise.closing_spread(ended)
-    _open(db, budget, **{**_begin(db, ended, seen.people), "closed_spread": spread})
+    _open(db, budget, **{**_begin(db, ended, seen.people), "closed_spread": spread, "ended": ended_draft})
 
 
 def _begin(db: sa.Connection, ended: Any, began_with: int | None = None) -> dict[str, Any]:
@@ -251,7 +248,7 @@ def seal(db: sa.Connection) -> None:
     if year["shown"] is not None:
         db.execute(delete(profiles).where(profiles.c.draft != year["shown"]))  # what nobody has seen yet
     ended = update(years).where(years.c.id == year["id"])
-    db.execute(ended.values(closed=now(), key=None, upto=max(last, year["upto"])))
+    db.execute(ended.values(closed=now(), key=None, ended=None, upto=max(last, year["upto"])))
 
 
 def blur(db: sa.Connection) -> CounterNoise | None:

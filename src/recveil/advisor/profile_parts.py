@@ -1,6 +1,7 @@
 """What looks show, in the database: many items in a row, so that a catalogue of a million is a hundred rows.
 
-A look writes a draft, some rows at a time, and nobody reads it before the ledger names it (`years.shown`).
+A look writes a draft, some rows at a time, and nobody reads it before the ledger names it (`years.shown`). What a
+year ended with, exactly, stands in a draft as well until the items' counters are without it (`years.ended`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import TypeVar
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 
+from recveil.advisor.bulk import add_to_counters
 from recveil.advisor.schema import profiles
 
 Ints = NDArray[np.int64]
@@ -21,6 +23,7 @@ Write = Callable[[Callable[[sa.Connection], Result]], Result]  # carries somethi
 
 PART = 1 << 14  # items, by their numbers
 AT_ONCE = 4  # parts that are written in one transaction: half a megabyte
+FEW = 1000  # items whose counters are written in one transaction
 COUNT = np.dtype("<i4")
 
 
@@ -75,4 +78,30 @@ def forget(kept: set[int], carry_out: Write[int]) -> None:
         return len(gone)
 
     while carry_out(some):
+        pass
+
+
+def take_off(draft: int | None, carry_out: Write[bool]) -> None:
+    """Subtract a draft of exact counters from the counters of items, a few items at a time. What is done is no longer
+    in the draft, so whoever is stopped goes on where it was."""
+    mine = profiles.c.draft == draft
+    last = select(profiles).where(mine).order_by(profiles.c.part.desc()).limit(1).with_for_update()
+
+    def some(db: sa.Connection) -> bool:
+        row = db.execute(last).first()
+        if row is None:
+            return False
+        counts = np.array([np.frombuffer(column, COUNT) for column in (row.likes, row.dislikes)])
+        which = np.flatnonzero(counts.any(0))[:FEW]
+        moved = zip((row.part * PART + which).tolist(), *counts[:, which].tolist(), strict=True)
+        if rows := [(0, 0, -likes, -dislikes, item) for item, likes, dislikes in moved]:
+            add_to_counters(db, rows)
+        counts[:, which] = 0
+        left = [column.tobytes() for column in counts]
+        of_part = mine & (profiles.c.part == row.part)
+        rest = update(profiles).values(likes=left[0], dislikes=left[1]) if counts.any() else delete(profiles)
+        db.execute(rest.where(of_part))
+        return True
+
+    while draft is not None and carry_out(some):
         pass

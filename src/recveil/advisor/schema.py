@@ -139,6 +139,7 @@ years = Table(
     ),  # 1: looked at with noise that could be undone
     Column("shown", BigInteger),  # the draft (profiles) that its last look made; none before the first of all
     Column("base", BigInteger),  # the draft in which the years before it ended
+    Column("ended", BigInteger),  # the draft of what the year before it counted exactly and the items still do
     sqlite_autoincrement=True,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,7 +44,7 @@ Made = dict[tuple[int, int], StandingClick]
 class ClickChanges:
     """What is to be written."""
 
-    clicks: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    clicks: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)  # as `bulk.NEW_CLICK`
     keys: list[dict[str, Any]] = field(default_factory=list)
     undone: list[int] = field(default_factory=list)
     marked: dict[bytes, int] = field(default_factory=dict)  # spent, as it stands in the table
@@ -60,8 +61,8 @@ class ClickChanges:
         if self.marks:
             db.execute(insert(marks), list(self.marks.values()))
         if len(self.clicks) > FEW:
-            insert_clicks(db, [tuple(click[name] for name in NEW_CLICK) for click in self.clicks.values()])
+            insert_clicks(db, sorted(self.clicks.values(), key=itemgetter(0)))  # hers stand in their order
         elif self.clicks:
-            db.execute(INSERT_CLICKS, list(self.clicks.values()))
+            db.execute(INSERT_CLICKS, [dict(zip(NEW_CLICK, click, strict=True)) for click in self.clicks.values()])
         if self.keys:
             db.execute(INSERT_KEYS, self.keys)
