@@ -117,12 +117,18 @@ def scatter(dots: Sequence[Dot], title: str, axes: tuple[str, str]) -> str:
         return min(max(value, 0.0), 1.0)
 
     drawn = _square(side, left, top, axes)
+    numbers: dict[tuple[float, float], list[int]] = {}  # those that stand in one place are named together
     for number, dot in enumerate(dots, 1):
         x, y = left + side * cut(dot.x), top + side * (1 - cut(dot.y))
-        drawn.append(f'{_shape(dot.series, x, y)}<text class="tick" x="{x + 7:.1f}" y="{y - 5:.1f}">{number}</text>')
+        drawn.append(_shape(dot.series, x, y))
+        near = next((place for place in numbers if abs(place[0] - x) < 14 and abs(place[1] - y) < 14), (x, y))
+        numbers.setdefault(near, []).append(number)
         at = top + 8 + 21 * (number - 1)
         drawn.append(_shape(dot.series, left + side + 22, at))
         drawn.append(f'<text x="{left + side + 32}" y="{at + 4}">{number} {escape(dot.name)}</text>')
+    for (x, y), some in numbers.items():
+        named = ", ".join(map(str, some))
+        drawn.append(f'<text class="tick" x="{x + 7:.1f}" y="{y - 5:.1f}">{named}</text>')
     return _figure(drawn, top + side + 48, title)
 
 
