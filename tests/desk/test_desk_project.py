@@ -21,13 +21,15 @@ from recveil.desk.project import choices
 from recveil.desk.project.bundles import bundle_place
 from recveil.desk.project.choices import ChoiceError, Choices
 from recveil.desk.project.folder import Project, StaleError, open_project, sole_desk
-from recveil.desk.project.frontier import candidates
+from recveil.desk.project.frontier import _figure, candidates
 from recveil.desk.project.jobs import CANCELLED, DONE, FAILED, RUNNING, WAITING, JobStore
 from recveil.desk.project.plan import jobs_of, settled
 from recveil.desk.project.standing import STEPS, state
 from recveil.desk.project.toml import from_toml, to_toml
 from recveil.desk.project.worker_pool import WorkerPool
 from recveil.errors import RecveilError
+from recveil.governance.evidence import counted
+from recveil.governance.recipients import built_in
 from recveil.releases.places import Folder, whole
 
 SMALL = "sample:films?users=200,items=60"
@@ -174,10 +176,19 @@ def test_candidates_run_and_a_spec_spelt_otherwise_is_the_same_job(workers: Work
     assert workers.desk.result(both[0])["mechanisms"][0]["spec"] == "pseudonymise"
     for name, known in (("public", 8), ("contractor", 4), ("team", 16)):  # what is found by what they may know
         workers.project.change({"recipient": {"name": name}})
+        assert candidates(workers.project)["limits"]["found"] == built_in()[name].most_found
         for card in candidates(workers.project)["entries"]:
             at = {point.pop("known"): point for point in card["curve"]}
-            assert card["known"] == min(known, max(at)) and card["found"] == at[card["known"]] != at[2]
-    workers.project.change({"recipient": {"name": ""}})
+            assert card["known"] == min(known, max(at)) and card["found"] == at[card["known"]] | {"gain": None} != at[2]
+    workers.project.change({"recipient": {"limits": {"most_found": "0.02: the data are about health"}}})
+    assert candidates(workers.project)["limits"]["found"] == 0.02  # the corner is that of the decision
+    workers.project.change({"recipient": {"name": "", "limits": {}}})
+
+
+def test_of_a_candidate_counts_what_lies_beyond_strangers() -> None:
+    m = {"value": 0.16, "low": 0.13, "high": 0.2, "control": 0.15, "chance": 0.0, "control_n": 100}
+    assert _figure(m)["gain"] == list(counted(m)) and _figure(m)["gain"][0] == pytest.approx(0.01)
+    assert _figure(m | {"control_n": None})["gain"] is None
 
 
 def test_a_result_belongs_to_the_choices_it_was_made_for(workers: WorkerPool) -> None:

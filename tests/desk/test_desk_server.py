@@ -122,6 +122,8 @@ def test_it_listens_on_this_machine_alone_and_no_answer_may_load_from_elsewhere(
     [
         ("POST", "/api/start", {"source": "nowhere.csv"}, 422, "data.source", "there is no such file"),
         ("PATCH", "/api/project", {"choices": {"use": {"keep": 7}}}, 422, "use.keep", "a share"),
+        ("PATCH", "/api/project", {"choices": {"recipient": {"limits": {"most_found": "5: x"}}}}, 422,
+         "recipient.limits.most_found", "a share from 0 to 1"),
         ("PATCH", "/api/project", {"choices": {"candidates": {"specs": ["<b>"]}}}, 422, "candidates.specs", "unknown"),
         ("PATCH", "/api/project", {"choices": {"candidates": {"files": ["no.csv"]}}}, 422, "candidates.files", "no "),
         ("POST", "/api/work", {"kind": "lunch"}, 422, None, "there is no work of the kind lunch"),
@@ -206,6 +208,9 @@ def test_a_german_file_is_shown_as_it_is_read_and_its_choices_change_it_at_once(
         refused = desk.client.post("/api/look", json={"source": source, "how": {"colour": "red"}})
         assert refused.status_code == 422 and "nothing is known of colour" in refused.json()["detail"]
 
+        assert desk.client.post("/api/start", json={"source": source}).status_code == 200
+        desk.until_idle()
+        assert {c["name"]: c["role"] for c in desk.get("/api/overview")["columns"]}["Tag"] == "time"  # a day, no tag
         begun = desk.client.post("/api/start", json={"source": source, "columns": GERMAN, "how": {"decimal": ","}})
         assert begun.status_code == 200, begun.text
         desk.until_idle()

@@ -335,6 +335,23 @@ def test_a_proposal_reads_what_inspect_read(text: str, tmp_path: Path) -> None:
     assert found.equals(want) and found.unit == want.unit
 
 
+@pytest.mark.parametrize(
+    ("dates", "role"),
+    [
+        (["15.06.2024", "01.02.2024"], "time"),
+        (["2024-06-15", "2024-02-01"], "time"),
+        (["funny", "15.06.2024 was a day"], "tag"),
+    ],
+)
+def test_a_tag_of_dates_is_the_german_word_for_a_day(dates: list[str], role: str, tmp_path: Path) -> None:
+    lines = ["Kunde,Artikel,Tag", *(f"K{u},A{i},{dates[(u + i) % 2]}" for u in range(9) for i in range(4))]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    found = proposal(tmp_path / "log.csv")
+    assert found.columns == {"user": "Kunde", "item": "Artikel", role: "Tag"}
+    assert found.shown_kind == ("tags" if role == "tag" else "clicks")
+    assert proposal(tmp_path / "log.csv", {"user": "Kunde", "item": "Artikel", "tag": "Tag"}).columns["tag"] == "Tag"
+
+
 def test_sections_that_are_none() -> None:
     with pytest.raises(RecveilError, match="types is a section"):
         parse_schema({"columns": {"user": "u", "item": "i"}, "types": 3})

@@ -68,8 +68,7 @@ def test_every_attack_has_a_criterion() -> None:
 def test_the_rule_of_the_recommendation() -> None:
     assert outcome(MANIFEST, measured())[0] == "for"
     assert outcome(MANIFEST, measured(high=0.2)) == ("open", [
-        "By the rule below the evidence is not enough: linkage (all known items) cannot tell; linkage (best match) "
-        "cannot tell."
+        "By the rule below the evidence is not enough: linkage (all known items); linkage (best match) cannot tell."
     ])  # fmt: skip
     above = measured(auc=0.8)
     assert outcome(MANIFEST, above)[0] == "against"
@@ -346,6 +345,7 @@ def test_a_changed_limit_has_a_reason_and_counts(tmp_path: Path) -> None:
         ("[wish]\nfun = 0.3", "fun"),
         ("[limits]\nmost_found = 0.1", "a value and a reason"),
         ("[limits.most_found]\nvalue = 0.1\nreason = ' '", "a value and a reason"),
+        ("[limits.most_found]\nvalue = 5\nreason = 'x'", "a share from 0 to 1"),
         ("[limits.known_items]\nvalue = 1\nreason = 'x'", "known_items"),
         ("x", "cannot be read"),
     ):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -103,6 +103,10 @@ def proposal(
         names, rows = _look(source, form)
         columns = columns or _by_position(names)
         roles = _roles(names, rows, columns, source.name)
+        if not columns and _is_a_day(rows, roles):
+            columns = {role: names[where[0]] for role, where in roles.columns.items() if len(where) == 1}
+            columns["time"] = columns.pop("tag")
+            roles = _roles(names, rows, columns, source.name)
         if not (form.header or form.lists or columns):
             foreign.check_people(source.name, [row[roles.columns["user"][0]] for row in rows if row])
         if source.kind in ("jsonl", "json"):
@@ -173,8 +177,14 @@ def _valued(chosen: dict[str, Names], rows: list[list[Any]]) -> dict[str, Names]
     return rest if not looks else {**rest, looks if looks == "rating" else "count": chosen["count"]}
 
 
-def _seen(rows: list[list[Any]], roles: Roles) -> dict[str, Any]:
-    """How values seem to be written, by one row of each person: nobody has more than one voice."""
+def _is_a_day(rows: list[list[Any]], roles: Roles) -> bool:
+    """Whether what is called Tag is the German word for a day: most values are dates, and no other column has them."""
+    values = _voices(rows, roles)("tag")
+    return "time" not in roles.columns and (bool(date_forms(values)) or _mostly(DATE, values))
+
+
+def _voices(rows: list[list[Any]], roles: Roles) -> Callable[[Role], list[str]]:
+    """The values of a role by one row of each person: nobody has more than one voice."""
     user = roles.columns["user"][0]
     voices = {row[user]: row for row in reversed(rows) if user < len(row) and isinstance(row[user], str | int)}
 
@@ -183,6 +193,12 @@ def _seen(rows: list[list[Any]], roles: Roles) -> dict[str, Any]:
         found = [row[where[0]] for row in voices.values() if len(where) == 1 and where[0] < len(row)]
         return [str(value) for value in found if isinstance(value, str | int)]
 
+    return texts
+
+
+def _seen(rows: list[list[Any]], roles: Roles) -> dict[str, Any]:
+    """How values seem to be written."""
+    texts = _voices(rows, roles)
     seen: dict[str, Any] = {}
     if has_decimal_comma(texts("rating")) or has_decimal_comma(texts("count")):
         seen["decimal"] = ","

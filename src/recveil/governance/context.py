@@ -148,5 +148,8 @@ def changed_limits(given: Any, where: str) -> dict[str, tuple[float, str]]:
         number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
         if not number or not isinstance(reason, str) or not reason.strip():
             raise RecveilError(f"{where}: a limit is changed with a value and a reason ({name})")
+        # 5 for 5%: no figure would ever be above it
+        if name != "most_epsilon" and float(value) > 1:  # type: ignore[arg-type]
+            raise RecveilError(f"{where}: {name} is a share from 0 to 1, such as 0.05 for 5 of 100, not {value:g}")
         found[name] = (float(value), reason.strip())  # type: ignore[arg-type]
     return found

@@ -76,13 +76,12 @@ def decide(
     checked = claims.check(claims.text_of(place / CLAIMS), digests)
     _may_decide(place, manifest, checked, decider, context)
     if decider.kind == APPROVED and made["verdict"]["outcome"] != "for" and not decider.reason.strip():
-        raise NoReasonError(
-            f"{made['verdict']['sentences'][-1]} It is approved only with a reason, which is published: --reason TEXT"
-        )
+        said = " ".join(made["verdict"]["sentences"])
+        raise NoReasonError(f"{said} It is approved only with a reason, which is published: --reason TEXT")
     after = _check_read(place, context, aside, made["digest"], decider)
     _check_words(facts := _facts(decider, context))
-    said = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
-    spoken = {language: one | {"decision": said, "signed": one["signed"] + 1} for language, one in spoken.items()}
+    decision = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
+    spoken = {language: one | {"decision": decision, "signed": one["signed"] + 1} for language, one in spoken.items()}
     with owner.new_decision(aside) as kept:
         if after not in (None, _signed(place, digests)):
             raise RecveilError("somebody decided or withdrew since that sheet was read: read it again, then sign")

@@ -52,26 +52,27 @@ def findings(measurements: Sequence[Row], recipient: Recipient, tell: Tell = ENG
         fit = [m for m in measurements if matches(m, recipient)]
         if not fit:
             continue
-        m = max(fit, key=lambda one: _counts(one)[0])
-        value, low, high = counts = _counts(m)
+        m = max(fit, key=lambda one: counted(one)[0])
+        value, low, high = counts = counted(m)
         most = getattr(recipient, limit)
         verdict = BELOW if high <= most else ABOVE if low > most else BETWEEN
         figures = (m["value"], m["low"], m["high"], m["control"], m["chance"])
         people = enough(value, low, high, most, m.get("n") or 0) if verdict == BETWEEN else None
-        gain = counts if _over_strangers(m) else None
+        gain = counts if over_strangers(m) else None
         says = words(m, tell) + (f" {tell('nobody')}" if gain and gain[1] <= 0 else "")
         found.append(Finding(criterion, attack, *figures, most, verdict, says, people, gain))
     return sorted(found, key=lambda finding: list(CRITERIA).index(finding.criterion))
 
 
-def _over_strangers(m: Row) -> bool:
+def over_strangers(m: Row) -> bool:
+    """Whether the same was counted for people who are not in the data."""
     return m["control"] is not None and bool(m.get("control_n"))
 
 
-def _counts(m: Row) -> Estimate:
+def counted(m: Row) -> Estimate:
     """What is held against the limit, with its interval: the gain over strangers, where that can be said."""
     value = (m["value"], m["low"], m["high"])
-    if not _over_strangers(m):
+    if not over_strangers(m):
         return value
     control, n = min(max(m["control"], 0.0), 1.0), m["control_n"]
     return difference(value, (control, *wilson(control * n, n)))

@@ -109,10 +109,7 @@ def recommend(
     if proved and promise["epsilon"] > to.most_epsilon:
         against.append(tell("epsilon_above", epsilon=f"{promise['epsilon']:g}", most=f"{to.most_epsilon:g}"))
     against += [tell("seeded")] * bool(manifest["seeded"])
-    unsure = [
-        tell("cannot_tell_people" if f.people else "cannot_tell", attack=tell(f"attack.{f.attack}"),
-             people=f"{f.people or 0:,}") for f in found if f.verdict == BETWEEN
-    ]  # fmt: skip
+    unsure = _unsure([f for f in found if f.verdict == BETWEEN], tell)
     unsure += [tell("weaker", ran=weaker, n=to.known_items).rstrip(".")] * bool(weaker)
     unsure += [tell("uncovered", criterion=tell(f"criterion.{name}")) for name in evidence.uncovered(found)]
     if against:
@@ -123,15 +120,29 @@ def recommend(
     return "for", [*sentences, tell("speaks_for")]
 
 
+def _unsure(found: Sequence[Finding], tell: Tell) -> list[str]:
+    """The attacks that cannot tell, in one phrase, and about how many people it would take for all of them."""
+    if not found:
+        return []
+    names, needed = [tell(f"attack.{f.attack}") for f in found], [f.people or 0 for f in found]
+    key = ("cannot_tell_people" if all(needed) else "cannot_tell") + ("_all" if len(found) > 1 else "")
+    return [tell(key, attack="; ".join(names), people=f"{max(needed):,}")]
+
+
 def _with_use(outcome: str, sentences: list[str], kept: list[dict[str, Any]], tell: Tell) -> tuple[str, list[str]]:
     """Privacy alone is half of it: what is of no use is not worth what it risks."""
     if not kept:
         return outcome, sentences
     if short := [one["sentence"] for one in kept if one["verdict"] == "short"]:
-        return "against", [*sentences, tell("use_short", why=" ".join(short))]
+        return "against", [*sentences, tell("use_short", why=_in_turn(short))]
     if open_ := [one["sentence"] for one in kept if one["verdict"] == "open"]:
-        return ("open" if outcome == "for" else outcome), [*sentences, tell("use_open", why=" ".join(open_))]
-    return outcome, [*sentences, tell("use_kept", why=" ".join(one["sentence"] for one in kept))]
+        return ("open" if outcome == "for" else outcome), [*sentences, tell("use_open", why=_in_turn(open_))]
+    return outcome, [*sentences, tell("use_kept", why=_in_turn([one["sentence"] for one in kept]))]
+
+
+def _in_turn(sentences: Sequence[str]) -> str:
+    """The first goes on where a sentence has begun; each of the others is one of its own."""
+    return " ".join([*sentences[:1], *(text[:1].upper() + text[1:] for text in sentences[1:])])
 
 
 def _context(manifest: dict[str, Any], context: Context, tell: Tell) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from recveil.web.messages.said import said
 
 WIDTH, HEIGHT = 240, 150
 DOTS, STEP = 20, 11  # a hundred dots in rows of twenty
+BRIEF = 220  # letters of what somebody wrote that stand on the page to sign; the annex has all of it
 FINGERPRINT = 16  # characters of a digest that are printed
 DECLARED = ("title", "controller", "contact", "legal_basis", "necessity", "retention", "controls", "trust_model")
 
@@ -34,6 +35,7 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
             "number": lambda x: figure(_number(x), language),
             "plain": lambda x: figure(f"{x:g}", language),
             "raised": lambda text: text[:1].upper() + text[1:],
+            "brief": lambda text, most=BRIEF: _brief(text, most, tell),
             "said": lambda text: _said(text, language),
         },
         sheet=sheet,
@@ -48,6 +50,7 @@ def page(sheet: dict[str, Any], language: str = "en") -> str:
         declared=DECLARED,
         dots=markup(hundred(right, tell("label.dots", n=right))) if drawn else "",
         right=right,
+        long=_long(sheet),
         odds=markup(odds(promise["epsilon"], tell)) if drawn else "",
         likely=_most(believed_after(0.5, promise["epsilon"])) if drawn else "",
     )
@@ -59,6 +62,19 @@ def _said(text: str, language: str) -> Any:
 
     own = said(text, language)
     return Markup('<span lang="en">{}</span>').format(text) if own is None else own
+
+
+def _brief(text: str, most: int, tell: Tell) -> str:
+    """As much as the page to sign has place for; where the rest of it stands."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} … ({tell('label.annex')})"
+
+
+def _long(sheet: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the page to sign has no place for, whole; the controller stands in the annex anyway."""
+    said, decision = sheet["context"], sheet.get("decision") or {}
+    terms = "; ".join(decision.get("conditions") or ())
+    written = (("to", said["about"]), ("purpose", said["purpose"]), ("opinion", decision.get("opinion") or ""))
+    return [(name, text) for name, text in (*written, ("conditions", terms)) if len(text) > BRIEF]
 
 
 def _at(share: float) -> str:

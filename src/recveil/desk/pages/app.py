@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from fastapi.templating import Jinja2Templates
@@ -71,10 +71,17 @@ def create_app(desk_state: DeskState, keys: Keys) -> FastAPI:
 
 def mount_static(app: FastAPI) -> None:
     """Style, scripts and words: what anybody may see."""
+    for language in LANGUAGES[1:]:
+        app.add_route(f"/static/said.{language}.json", _said, include_in_schema=False)
     app.mount("/static/messages", StaticFiles(directory=FILES), name="messages")
     app.mount("/static", StaticFiles(directory=package_folder("static"), check_dir=False), name="static")
     shared = package_folder("static").parents[2] / "advisor" / "static"
     app.mount("/shared", StaticFiles(directory=shared, check_dir=False), name="shared")
+
+
+async def _said(request: Request) -> FileResponse:
+    """What is kept in English, in another language: own.js takes it sentence by sentence."""
+    return FileResponse(FILES.parent / request.url.path.rpartition("/")[2])
 
 
 def _pages(app: FastAPI, desk_state: DeskState, keys: Keys) -> None:

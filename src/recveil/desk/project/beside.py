@@ -13,6 +13,7 @@ from recveil.desk.project.plan import standing_bundle
 from recveil.releases.bundle import load
 
 ROWS = 20
+SECONDS = 100_000_000  # what is smaller is an order, not a time since 1970
 
 
 def rows_side_by_side(project: Project) -> dict[str, Any]:
@@ -25,4 +26,6 @@ def rows_side_by_side(project: Project) -> dict[str, Any]:
 
 
 def _table(frame: pl.DataFrame) -> dict[str, Any]:
+    if frame.schema.get("time") == pl.Int64 and frame["time"].min() > SECONDS:  # type: ignore[operator]
+        frame = frame.with_columns(pl.from_epoch("time").dt.to_string("%Y-%m-%d %H:%M"))
     return {"columns": frame.columns, "rows": [[str(value) for value in row] for row in frame.rows()]}

@@ -9,10 +9,10 @@ from typing import Any
 from recveil.desk.project.bundles import bundle_place, decided, project_trust, put_aside, recipient, signer
 from recveil.desk.project.choices import ChoiceError, Choices, day_of, last_day
 from recveil.desk.project.folder import Project
+from recveil.desk.project.limits import limits_of
 from recveil.desk.project.solving import BOUNDS
-from recveil.errors import RecveilError
 from recveil.governance import dossier, owner
-from recveil.governance.context import Context, Declared, changed_limits, context_file
+from recveil.governance.context import Context, Declared, context_file
 from recveil.governance.decision import Decider, NoReasonError, decide, withdraw
 from recveil.releases.claims import APPROVED, OWNER
 from recveil.releases.keys import load_key
@@ -107,19 +107,5 @@ def question(project: Project, choices: Choices) -> Context:
         day_of("recipient.review", to.review),
         wish,
         Declared(**{one.name: getattr(to, one.name) for one in fields(Declared)}),
-        _limits(to.limits),
+        limits_of(to.limits),
     )
-
-
-def _limits(given: Any) -> dict[str, tuple[float, str]]:
-    said = {}
-    for name, text in given.items():
-        value, _, reason = text.partition(":")
-        try:
-            said[name] = {"value": float(value), "reason": reason}
-        except ValueError:
-            raise ChoiceError("recipient.limits", f"a changed limit is 0.05: and the reason, not {text!r}") from None
-    try:
-        return changed_limits(said, "recipient.limits")
-    except RecveilError as why:
-        raise ChoiceError("recipient.limits", str(why)) from None

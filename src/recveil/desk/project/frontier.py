@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from recveil.desk.project import plan
@@ -13,11 +14,11 @@ from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import FAILED, JobStore
 from recveil.desk.project.views import OUTSIDE, NotThereError, figures_of
 from recveil.evaluation.candidates import ELSEWHERE
+from recveil.governance import evidence
 from recveil.governance.recipients import built_in
 from recveil.guarantee import from_record
 from recveil.measurement import Measurement, skipped_in
 from recveil.report.table import Entry, Report, Words, short
-from recveil.report.verdict import headline as verdict
 from recveil.report.verdict import sentence
 
 
@@ -59,7 +60,7 @@ def candidates(project: Project) -> dict[str, Any]:
     best = {row["mechanism"]: row["frontier"] for row in report.frontier().to_dicts()}
     chosen = plan.chosen_job(desk, choices)
     return {
-        "verdict": [verdict(report)],
+        "limits": {"found": to.most_found, "member": to.most_membership, "known": to.known_items},
         "entries": [_card(report, entry, ids[entry.spec], best[entry.spec], chosen) for entry in report.entries],
         "skipped": list(report.skipped),
         "outside_proof": OUTSIDE,
@@ -77,7 +78,7 @@ def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: st
         "short": short(entry.spec),
         "sentence": sentence(report, entry),
         "frontier": best,
-        **{name: None if m is None else figures_of(m.record()) for name, m in figures.items()},
+        **{name: None if m is None else _figure(m.record()) for name, m in figures.items()},
         "known": None if found is None else found.params["known"],
         "curve": [{"known": m.params["known"], **figures_of(m.record())} for m in report.linkage(entry)],
         "damage": _damage(own),
@@ -85,6 +86,11 @@ def _card(report: Report, entry: Entry, mark: str, best: bool | None, chosen: st
         "elsewhere": entry.done == ELSEWHERE,
         "chosen": bool(chosen) and mark == chosen,
     }
+
+
+def _figure(m: dict[str, Any]) -> dict[str, Any]:
+    """A figure, and what of it a decision counts: the gain over strangers, where the same was counted for them."""
+    return figures_of(m) | {"gain": list(evidence.counted(m)) if evidence.over_strangers(m) else None}
 
 
 def _damage(own: list[Measurement]) -> list[dict[str, Any]]:
@@ -100,6 +106,17 @@ def _damage(own: list[Measurement]) -> list[dict[str, Any]]:
 
 
 def report_page(project: Project) -> str:
+    """The report that recveil compare gives of these candidates."""
+    choices, _ = project.read()
+    desk = JobStore(project)
+    files = [desk.result_file(one.id) for one in plan.candidate_jobs(desk, choices)]
+    done = [(file.name, file.stat().st_mtime_ns) for file in files if file.exists()]
+    return _drawn(project, recipient(project, choices.recipient.name or "public"), *done)
+
+
+@lru_cache(maxsize=4)
+def _drawn(project: Project, *of: object) -> str:  # noqa: ARG001
+    """It takes half a second, which whoever looks again does not wait for."""
     from recveil.report.html import html
 
     return html(report_of(project, project.read()[0])[0])

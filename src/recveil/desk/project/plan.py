@@ -12,6 +12,7 @@ from recveil.desk.project.choices import ChoiceError, Choices, known_levels
 from recveil.desk.project.court import REFERENCES, check_share, court_place
 from recveil.desk.project.folder import Project
 from recveil.desk.project.jobs import DONE, FAILED, Job, JobStore, job
+from recveil.desk.project.limits import limits_of
 from recveil.desk.project.solving import solvable
 from recveil.desk.project.units import with_unit
 from recveil.errors import RecveilError
@@ -108,7 +109,9 @@ def candidate_jobs(desk: JobStore, choices: Choices) -> list[Job]:
 def settled(desk: JobStore, choices: Choices, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes as desk.toml keeps them: files by where they lie; a mechanism that cannot be is refused at its field."""
     found = {name: dict(given) if isinstance(given, Mapping) else given for name, given in changes.items()}
-    data, wanted, judge = (found.get(name) for name in ("data", "candidates", "judge"))
+    data, wanted, judge, to = (found.get(name) for name in ("data", "candidates", "judge", "recipient"))
+    if isinstance(to, dict):
+        limits_of(choices.changed({"recipient": to}).recipient.limits)
     if isinstance(judge, dict):
         check_share(desk.project, choices, choices.changed({"judge": judge}))
     if isinstance(data, dict) and isinstance(source := data.get("source"), str) and source:

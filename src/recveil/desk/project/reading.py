@@ -68,7 +68,8 @@ def reading(project: Project, source: str, columns: Mapping[str, str], how: How 
         if how:
             raise
         return plain  # the page shows what was found, and asks
-    if not how and (not schema.must_be_declared or schema.format not in TEXT):
+    told = not schema.must_be_declared and (columns or schema.is_told_by_names)
+    if not how and (told or schema.format not in TEXT):
         return plain
     text = schema.text("How this desk reads the file, as its owner saw it.")
     name = f"uploads/reading-{sha256(text.encode()).hexdigest()[:12]}.toml"

@@ -3,10 +3,16 @@
 import { make } from "/shared/dom.js";
 import { losses } from "./losses.js";
 import { odds } from "./odds.js";
-import { action, meter, told, written } from "./pieces.js";
-import { count, engine, known, often, say } from "./words.js";
+import { action, meter, own, told, written } from "./pieces.js";
+import { count, known, often, say } from "./words.js";
 
 const EXPERIMENT = "Experiment, not for publication. "; // trials are seeded; the release that is made of them is not
+
+/** How many are found, beside as many strangers: what counts is what lies between them. */
+function foundSays({ value, control, gain }, limit) {
+  const said = { often: often(value), strangers: gain && often(control), limit: often(limit) };
+  return say(gain ? "card.found.over" : "card.found.says", said);
+}
 
 export function candidateCard(one, { key, colour, limits, chosen, take }) {
   const promise = one.guarantee;
@@ -25,18 +31,19 @@ export function candidateCard(one, { key, colour, limits, chosen, take }) {
     meter(
       say("card.found", { known: one.known ?? limits.known }),
       one.found,
-      one.found && say("card.found.says", { often: often(one.found.value), limit: often(limits.found) }),
-      { limit: limits.found, colour: "s0" },
+      one.found && foundSays(one.found, limits.found),
+      { limit: limits.found + (one.found?.gain ? one.found.control : 0), colour: "s0" },
     ),
     meter(say("card.kept"), one.lift, one.lift && say("card.kept.says"), { limit: limits.kept, colour: "s2" }),
     one.membership
       ? meter(say("card.member"), one.membership, say("card.member.says", { often: often(one.membership.value) }), {
+          limit: limits.member,
           colour: "s5",
         })
       : null,
     make("h4", {}, say(proved ? "card.promise" : "card.no_promise")),
     proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say(`card.status.${promise.status}`)),
-    make("p", { class: "small", ...engine }, promise.sentence.replace(EXPERIMENT, "")),
+    own("p", promise.sentence.replace(EXPERIMENT, ""), { class: "small" }),
     one.damage?.length ? make("h4", {}, say("card.losses")) : null,
     one.damage?.length ? losses(one.damage) : null,
     make(

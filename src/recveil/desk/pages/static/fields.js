@@ -1,7 +1,6 @@
 /** The plainest pieces: a labelled input, a section, sentences; they know nothing of the desk. */
 
 import { make } from "/shared/dom.js";
-import { engine } from "./words.js";
 
 /** A labelled input with a hint. */
 export function field(name, label, input, hint) {
@@ -23,9 +22,6 @@ export function refill(place, ...children) {
   place.replaceChildren(...children.filter(Boolean));
   if (key) place.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
 }
-
-/** Sentences that the desk itself made. */
-export const told = (lines, kind = "p") => lines.map((line) => make(kind, engine, line));
 
 /** A section with its title. */
 export const part = (title, ...children) => make("section", {}, make("h2", {}, title), ...children);

@@ -2,10 +2,11 @@
 
 import { make } from "/shared/dom.js";
 import { field, part, refill } from "./fields.js";
+import { own } from "./own.js";
 import { says } from "./notices.js";
 import { ask } from "./server.js";
 import { act, trouble } from "./state.js";
-import { date, engine, known, say } from "./words.js";
+import { date, known, say } from "./words.js";
 
 const list = make("ul", { class: "projects" });
 let found = await ask("GET", "/api/projects");
@@ -42,7 +43,7 @@ function entry(one) {
     { class: here ? "panel here" : "panel" },
     make("h2", {}, one.name, here ? make("span", { class: "badge below" }, say("home.open")) : null),
     make("p", { class: "small" }, facts.join(" · ")),
-    one.problem && make("p", { class: "problem", ...engine }, one.problem),
+    one.problem && own("p", one.problem, { class: "problem" }),
     make(
       "p",
       { class: "row" },

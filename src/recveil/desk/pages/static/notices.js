@@ -1,7 +1,8 @@
 /** What is said to the reader: a passing line at the bottom, progress for those who listen, problems at their field. */
 
 import { make } from "/shared/dom.js";
-import { engine, say } from "./words.js";
+import { own } from "./own.js";
+import { say } from "./words.js";
 
 const status = document.getElementById("status");
 const heard = document.getElementById("heard");
@@ -47,7 +48,7 @@ export function problem(error) {
     { class: "problem", role: "alert", id: "problem" },
     make("b", {}, say("problem.title")),
     " ",
-    make("span", error.own ? engine : {}, error.message),
+    error.own ? own("span", error.message) : make("span", {}, error.message),
   );
   const field = error.field && document.querySelector(`[data-field="${CSS.escape(error.field)}"]`);
   if (!field) {

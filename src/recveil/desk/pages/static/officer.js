@@ -3,9 +3,10 @@
 import { make } from "/shared/dom.js";
 import { problem, says } from "./notices.js";
 import { field, part, refill } from "./fields.js";
+import { own } from "./own.js";
 import { ask, Problem } from "./server.js";
 import { standing as stands } from "./standing.js";
-import { engine, language, say } from "./words.js";
+import { language, say } from "./words.js";
 
 const screen = document.getElementById("screen");
 const [standing, sheet, history] = [make("div", { "aria-live": "polite" }), make("div"), make("div")];
@@ -18,7 +19,7 @@ function show(found) {
     standing,
     make("p", { class: `verdict outcome ${found.verdict.outcome}`, id: "verdict" }, say(`decide.outcome.${found.verdict.outcome}`)),
     make("p", { class: `banner ${outcome}`, id: "standing" }, stands(found.standing)),
-    ...found.problems.map((line) => make("p", { class: "problem", ...engine }, line)),
+    ...found.problems.map((line) => own("p", line, { class: "problem" })),
     found.dossier && found.signed.length
       ? make("p", { class: "row" }, make("a", { class: "button", href: "/api/answer", id: "answer" }, say("officer.answer")))
       : null,
@@ -81,6 +82,14 @@ const said = (decision) => ({
   signed: now.history.length,
 });
 
+/** What must be said first: who decides; why, where the evidence does not speak for it; and why what stood does not. */
+function lacking(decision) {
+  const without = ["name", "role"].find((key) => !inputs[key].value.trim());
+  if (without) return { field: `officer.${without}`, message: say("decide.lacking.who") };
+  const reasoned = decision === "withdrawn" || (decision === "approved" && now.verdict.outcome !== "for");
+  return reasoned && !inputs.reason.value.trim() ? { field: "officer.reason", message: say(`decide.lacking.${decision}`) } : null;
+}
+
 function form() {
   const fields = ["name", "role", "opinion", "reason", "conditions", "until", "passphrase"].map((key) =>
     field(`officer.${key}`, say(`decide.${key}`), inputs[key], say(`decide.${key}.hint`)),
@@ -94,6 +103,8 @@ function form() {
   };
   const confirm = (decision) => (event) => {
     event.preventDefault();
+    problem(lacking(decision));
+    if (lacking(decision)) return;
     sure.replaceChildren(
       make("h2", { id: "sure-title" }, say(`decide.sure.${decision}`)),
       make("p", {}, say(`decide.sure.${decision}.text`)),

@@ -2,11 +2,13 @@
 
 import { make } from "/shared/dom.js";
 import { refill } from "./fields.js";
+import { own } from "./own.js";
 import { hear } from "./notices.js";
 import { cancel } from "./state.js";
-import { duration, engine, interval, known, percent, say, slug } from "./words.js";
+import { duration, interval, known, percent, say, slug } from "./words.js";
 
-export { field, part, refill, told } from "./fields.js";
+export { field, part, refill } from "./fields.js";
+export { own, told } from "./own.js";
 
 /**
  * Cards of which one is chosen: options [{value, title, about, more, why}], where `why` says what stands against it.
@@ -105,7 +107,7 @@ export function job(one, title = one.title, more = null) {
         value: one.state === "queued" ? 0 : share,
         "aria-label": typeof title === "string" ? title : one.title,
       }),
-    one.line && make("p", { class: "line", ...engine }, one.line),
+    one.line && own("p", one.line, { class: "line" }),
     running &&
       make(
         "button",

@@ -2,9 +2,10 @@
 
 import { make } from "/shared/dom.js";
 import { field, refill } from "./fields.js";
+import { own } from "./own.js";
 import { hear, problem } from "./notices.js";
 import { ask, Problem } from "./server.js";
-import { engine, known, say } from "./words.js";
+import { known, say } from "./words.js";
 
 /** source: a path; columns(): roles to names, as they are chosen now. how(): what was said here, null for nothing. */
 export function firstRows(source, columns) {
@@ -44,7 +45,7 @@ function shown(found, choose) {
   return [
     make("h3", {}, say("reading.title")),
     make("p", { class: "small" }, say(selects.length ? "reading.lead" : "reading.fixed")),
-    found.problem ? make("p", { class: "problem", ...engine }, found.problem) : null,
+    found.problem ? own("p", found.problem, { class: "problem" }) : null,
     make("div", { class: "reading-choices" }, ...selects),
     table(found),
     bad ? make("p", { class: "problem", role: "status" }, say("reading.bad")) : null,

@@ -8,17 +8,16 @@ import { curve } from "../curve.js";
 import { frontier } from "../frontier.js";
 import { action, job, part, refill, told, written } from "../pieces.js";
 import { hear } from "../notices.js";
-import { ask } from "../server.js";
 import { sameSpec, shortSpec } from "../specs.js";
 import { busy, cancel, change, choices, jobs, onResult, watch, work } from "../state.js";
-import { count, engine, known, say } from "../words.js";
+import { count, known, say } from "../words.js";
 
 let entries = [];
 let given = []; // advice, where nothing is good enough
 let shown = null; // the id of the card that is open
 
-export async function show(root) {
-  const limits = await acceptable();
+export function show(root) {
+  let limits = null; // the corner of the picture: what the recipient accepts, and what must still work
   const list = make("ul", { class: "jobs candidates" });
   const places = { picture: make("div"), card: make("div", { id: "card" }), little: make("div"), verdict: make("div"), advice: make("div") };
   const run = action(say("candidates.run"), () => work("candidates"), { class: "main", id: "run" });
@@ -67,26 +66,13 @@ export async function show(root) {
   onResult("candidates", (found) => {
     entries = found?.entries ?? [];
     given = found?.advice ?? [];
+    limits = found && { ...found.limits, kept: choices().use.keep };
     refill(places.advice, busy("candidate").length ? null : advice(given));
     shown ??= entries.find((one) => one.chosen)?.id ?? null;
     refill(
       places.verdict,
-      found?.verdict?.length
-        ? make(
-            "details",
-            {},
-            make("summary", {}, say("candidates.verdict")),
-            ...found.verdict.map((line) => make("p", engine, line)),
-            make(
-              "p",
-              {},
-              make(
-                "a",
-                { href: "/api/candidates/report", target: "_blank", rel: "noopener" },
-                say("candidates.report"),
-              ),
-            ),
-          )
+      found
+        ? make("p", {}, make("a", { href: "/api/candidates/report", target: "_blank", rel: "noopener" }, say("candidates.report")))
         : null,
     );
     if (found?.skipped.length)
@@ -95,12 +81,8 @@ export async function show(root) {
   });
 }
 
-/** The corner of the picture: what the recipient accepts, and what must still work. */
-async function acceptable() {
-  const all = await ask("GET", "/api/recipients");
-  const to = all.find((one) => one.name === choices().recipient.name) ?? all[0];
-  return { found: to.most_found, kept: choices().use.keep, known: to.known_items, to };
-}
+/** What of a figure counts: the gain over strangers, where the same was counted for them. */
+const counted = (m) => (m.gain ? { value: m.gain[0], low: m.gain[1], high: m.gain[2] } : m);
 
 const specs = () => [...choices().candidates.specs, ...choices().candidates.files];
 const jobOf = (spec) => jobs("candidate").findLast((one) => sameSpec(one.title, spec));
@@ -161,7 +143,7 @@ function draw(places, limits, choose) {
       key: letter(specOf(one.id)),
       name: shortSpec(one.spec),
       colour: colour(specOf(one.id)),
-      found: one.found,
+      found: counted(one.found),
       known: one.known,
       kept: one.lift,
     }));

@@ -4,7 +4,7 @@ import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
 import { action, jobList, part, refill, told } from "../pieces.js";
 import { ask } from "../server.js";
-import { busy, change, choices, jobs, onResult, watch, work } from "../state.js";
+import { act, busy, change, choices, jobs, onResult, watch, work } from "../state.js";
 import { known, say, size } from "../words.js";
 
 const EXPORTS = ["zip", "huggingface", "kaggle", "frictionless"];
@@ -83,8 +83,11 @@ function published(found) {
 function sideBySide() {
   const place = make("div", { class: "two" });
   const look = async () => {
-    const { before, after } = await ask("GET", "/api/published/rows");
-    refill(place, rows("publish.before", before), rows("publish.after", after));
+    refill(place, make("p", { role: "status" }, say("start.reading"))); // a large file takes its time
+    await act(async () => {
+      const { before, after } = await ask("GET", "/api/published/rows");
+      refill(place, rows("publish.before", before), rows("publish.after", after));
+    });
   };
   return part(
     say("publish.rows"),

@@ -53,22 +53,22 @@ function changedLimits(all) {
     const [value, ...reason] = (choices().recipient.limits[key] ?? "").split(":");
     const number = make("input", { type: "text", inputmode: "decimal", placeholder: String(usual[key]) });
     const why = make("input", { type: "text", maxlength: 300 });
+    const bare = make("p", { class: "problem", role: "status", hidden: true }, say("recipient.limit.why"));
     number.value = value.trim();
     why.value = reason.join(":").trim();
     const keep = () => {
       const limits = { ...choices().recipient.limits };
-      if (number.value.trim() && why.value.trim()) limits[key] = `${number.value.trim()}: ${why.value.trim()}`;
+      const [given, reason] = [number.value.trim().replace(",", "."), why.value.trim()];
+      if (given && reason) limits[key] = `${given}: ${reason}`;
       else delete limits[key];
-      if (Boolean(number.value.trim()) === Boolean(why.value.trim())) change({ recipient: { limits } });
+      bare.hidden = !given || Boolean(reason); // a number alone changes nothing
+      change({ recipient: { limits } });
     };
     number.addEventListener("change", keep);
     why.addEventListener("change", keep);
-    return make(
-      "div",
-      { class: "pair" },
-      field(`recipient.limits.${key}`, say(`recipient.limit.${key}`), number),
-      field(`recipient.reason.${key}`, say("recipient.limit.reason"), why),
-    );
+    const reasoned = field(`recipient.reason.${key}`, say("recipient.limit.reason"), why);
+    reasoned.append(bare);
+    return make("div", { class: "pair" }, field(`recipient.limits.${key}`, say(`recipient.limit.${key}`), number), reasoned);
   });
   return make(
     "details",

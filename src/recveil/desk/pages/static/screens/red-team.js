@@ -3,10 +3,10 @@
 import { make } from "/shared/dom.js";
 import { odds } from "../odds.js";
 import { hear } from "../notices.js";
-import { action, bar, cards, field, jobList, meter, part, refill } from "../pieces.js";
+import { action, bar, cards, field, jobList, meter, own, part, refill } from "../pieces.js";
 import { shortSpec } from "../specs.js";
 import { busy, change, choices, jobs, now, onResult, watch, work } from "../state.js";
-import { count, engine, interval, known, often, percent, say, slug } from "../words.js";
+import { count, interval, known, often, percent, say, slug } from "../words.js";
 
 const KNOWN = [1, 2, 4, 8, 16];
 
@@ -61,7 +61,7 @@ function judged(report) {
     part(
       say(proved ? "card.promise" : "card.no_promise"),
       proved ? odds(promise.epsilon, promise.unit) : make("p", {}, say("red.no_promise")),
-      promise && make("p", { class: "small", ...engine }, promise.sentence),
+      promise && own("p", promise.sentence, { class: "small" }),
     ),
     again(),
   ];

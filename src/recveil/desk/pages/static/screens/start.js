@@ -2,7 +2,7 @@
 
 import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
-import { action, field, jobList, part, refill } from "../pieces.js";
+import { action, field, jobList, own, part, refill } from "../pieces.js";
 import { ask, upload } from "../server.js";
 import { firstRows } from "../reading.js";
 import { act, change, choices, jobs, onResult, watch } from "../state.js";
@@ -48,7 +48,7 @@ const other = async (source) => (await meant(source)) && begin(source);
 export function show(root) {
   const found = make("div", { id: "found" });
   const working = make("ul", { class: "jobs" });
-  root.append(samples(), own(), working, found, aside());
+  root.append(samples(), ownFile(), working, found, aside());
   watch(() => jobList(working, jobs("overview"), () => say("start.reading")));
   onResult("overview", (overview) => refill(found, ...(overview ? recognised(overview) : [])));
 }
@@ -75,7 +75,7 @@ function samples() {
   );
 }
 
-function own() {
+function ownFile() {
   const told = make("p", { class: "small", role: "status" });
   const bar = make("progress", { max: 1, value: 0, hidden: true, "aria-label": say("start.sending") });
   const input = make("input", { type: "file", onchange: () => input.files.length && send(input.files[0]) });
@@ -137,7 +137,7 @@ function recognised(overview) {
       part(
         say("start.unrecognised"),
         make("p", { class: "lead" }, say("start.choose")),
-        make("p", { class: "problem", role: "alert", ...engine }, overview.problem),
+        own("p", overview.problem, { class: "problem", role: "alert" }),
         columns(overview, source),
       ),
     ];

@@ -3,11 +3,11 @@
 import { make } from "/shared/dom.js";
 import { hear } from "../notices.js";
 import { odds } from "../odds.js";
-import { action, cards, field, jobList, part, refill, told } from "../pieces.js";
+import { action, cards, field, jobList, own, part, refill, told } from "../pieces.js";
 import { kept, strengths, tries } from "../strengths.js";
 import { parameterOf, shortSpec } from "../specs.js";
 import { busy, change, choices, onResult, watch, work } from "../state.js";
-import { engine, known, percent, say } from "../words.js";
+import { known, percent, say } from "../words.js";
 
 const WHERE = ["twin", "sample", "data"];
 const PEOPLE = 10000; // of a twin, until somebody says another number
@@ -121,12 +121,12 @@ function number(key, value) {
 function answers(found) {
   const cardsFound = found.found.map((one) => answer(one));
   const failed = found.failed.map((one) =>
-    make("li", {}, make("b", {}, one.mechanism), " ", make("span", engine, one.line)),
+    make("li", {}, make("b", {}, one.mechanism), " ", own("span", one.line)),
   );
   return [
     part(say("use.found"), ...(cardsFound.length ? cardsFound : [make("p", {}, say("use.nothing"))])),
     failed.length ? part(say("use.failed"), make("ul", { class: "bullets" }, ...failed)) : null,
-    found.outside_proof ? make("p", { class: "banner", role: "note", ...engine }, found.outside_proof) : null,
+    found.outside_proof ? own("p", found.outside_proof, { class: "banner", role: "note" }) : null,
   ];
 }
 
@@ -177,7 +177,7 @@ function answer(one) {
       {},
       make("summary", {}, say("use.lines")),
       ...told(one.lines ?? []),
-      make("p", { class: "small", ...engine }, one.measured_on ?? ""),
+      own("p", one.measured_on ?? "", { class: "small" }),
     ),
     make("p", { class: "row" }, action(say("use.add"), add), place),
   );
