@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed: no desk
 from chromium import Chromium, Keyboard
 from desk_walk import PAGES, PATIENCE, WAYS, check_published, go, name_columns, odd_file, walk
 from desks import RunningDesk, states
+
+from recveil.web.messages import FILES
+from recveil.web.messages.said import said
 
 SMALL = "sample:films?users=200,items=60"
 AXE = Path(sys.prefix) / "axe" / "axe.min.js"
@@ -164,6 +168,22 @@ def test_no_point_of_the_picture_hides_a_name(browser: Any, desk: RunningDesk) -
     looking.open("start")
     assert looking.page.evaluate(HIDDEN_NAMES) == [6, 0]
     looking.close()
+
+
+def test_a_page_says_what_is_kept_in_english_as_the_sheet_says_it(browser: Any, desk: RunningDesk) -> None:
+    kept = json.loads((FILES.parent / "said.de.json").read_text(encoding="utf-8"))
+    texts = [re.sub(r"\{\w+\}", "1.5", english) for english in kept] + ["Nobody knows this sentence."]
+    reader = Chromium(browser, desk, locale="de", bypass_csp=True)
+    reader.open("start?lang=de")
+    shown = reader.page.evaluate(
+        """async texts => {
+          const { own } = await import("/static/own.js");
+          return texts.map((text) => own("p", text)).map((one) => [one.textContent, one.lang]);
+        }""",
+        texts,
+    )
+    reader.close()
+    assert shown == [[said(text, "de") or text, "" if said(text, "de") else "en"] for text in texts]
 
 
 def test_what_is_wrong_stands_at_its_field(browser: Any, desk: RunningDesk, tmp_path: Path) -> None:
