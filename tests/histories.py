@@ -1,22 +1,36 @@
-"""Histories of the click advisor, replayed by the server's own code: what people do, and growth, withdrawal, expiry,
-limits, erasure, restarts, backups and years around it. Two that differ in one unit are compared in the theorem's norm,
-and what is shown with what is exact (docs/guarantees/advisor.md)."""
+"""Histories of the click advisor, replayed by the server's own code, and by requests to it: what people do, and growth,
+withdrawal, expiry, limits, erasure, restarts, backups and years around it. Two that differ in one unit are compared in
+the theorem's norm, and what is shown with what is exact (docs/guarantees/advisor.md)."""
 
 from __future__ import annotations
 
 import shutil
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from serving import ADMIN, API, ME, TestClient, click, client_of
 from sqlalchemy import Engine, select
 
-from recveil.advisor import applying, backup, item_model, noisy_counters, profile_parts, schema, stocking, store, totals
+from recveil.advisor import (
+    applying,
+    backup,
+    item_model,
+    limits,
+    noisy_counters,
+    profile_parts,
+    schema,
+    stocking,
+    store,
+    totals,
+)
+from recveil.advisor.identity import digest
 from recveil.advisor.limits import RateLimit
 from recveil.advisor.problems import Problem
+from recveil.advisor.service import Settings, open_advisor
 from recveil.advisor.store import DAY, open_store, reading
 from recveil.advisor.writes import Choose, Click, Erase, Forget, Join, Stock, Undo, Visit, Withdraw, Write
 from recveil.dp import continual
@@ -59,7 +73,7 @@ class World:
     def __post_init__(self) -> None:
         for module in (applying, backup, item_model, noisy_counters, stocking, store, totals):
             self.patch.setattr(module, "now", lambda: self.at)
-        self.patch.setattr(time, "monotonic", lambda: float(self.at))
+        self.patch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: float(self.at)))
         self.limit = RateLimit(CLICKS / DAY, CLICKS)
         self.folder.mkdir(parents=True)
         self.engine = open_store(self.database)
@@ -170,10 +184,63 @@ class World:
         return counters, people
 
 
-def replay(history: list[Step], folder: Path) -> World:
+@dataclass
+class Served(World):
+    """The same through requests to a server: what people and the admin do is what it was sent."""
+
+    people: dict[str, dict[str, str]] = field(default_factory=dict)  # headers, by name
+    server: TestClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.serve()
+
+    def serve(self) -> None:
+        generous: dict[str, Any] = {"rate": 1e5, "accounts": 10**5, "reads": 1e5}
+        settings = Settings(**generous, budget=BUDGET, admin=digest(ADMIN), sites=("testserver",))
+        advisor = open_advisor(self.engine, settings)
+        advisor.clicks = self.limit
+        self.server = client_of(advisor)
+
+    def do(self, name: str, *about: Any) -> bool:
+        if name in ("days", "restart", "backup"):
+            super().do(name, *about)
+            if name != "days":
+                self.serve()
+            return True
+        if name == "join":
+            token = self.server.post(f"{API}/people").json()["token"]
+            self.people[about[0]] = {"Authorization": f"Bearer {token}"}
+            return True
+        answer = self.asked(name, *about)
+        assert answer.status_code < 500 and answer.status_code != 422, answer.text
+        return bool(answer.status_code < 300)
+
+    def asked(self, name: str, *about: Any) -> Any:
+        admin = {"Authorization": f"Bearer {ADMIN}"}
+        hers = self.people.get(about[0], {"Authorization": "Bearer nobody"})
+        match name:
+            case "stock":
+                items = [{"id": key, "title": key} for key in about]
+                return self.server.put(f"{API}/items", json={"items": items}, headers=admin)
+            case "withdraw":
+                return self.server.delete(f"{API}/items/{about[0]}", headers=admin)
+            case "click":
+                key = f"{self.at}-{about[0]}-{about[1]}-{about[2] > 0}"
+                return click(self.server, hers, about[1], "like" if about[2] > 0 else "dislike", key)
+            case "undo":
+                return self.server.delete(f"{ME}/clicks/{about[1]}", headers=hers)
+            case "visit":
+                return self.server.get(ME, headers=hers)
+            case "erase":
+                return self.server.delete(ME, headers=hers)
+        return self.server.put(f"{ME}/strategy", json={"strategy": "smart"}, headers=hers)
+
+
+def replay(history: list[Step], folder: Path, world: type[World] = World) -> World:
     with pytest.MonkeyPatch.context() as patch:
         shutil.rmtree(folder, ignore_errors=True)
-        return World(folder, patch).run(history)
+        return world(folder, patch).run(history)
 
 
 def without(history: list[Step], unit: tuple[str, str]) -> list[Step]:
@@ -186,11 +253,11 @@ def moved(r: Any, totals: Any) -> float:
     return float((np.ceil(np.abs(np.convolve(r, x)[: len(x)]) - 1e-9) ** 2).sum())
 
 
-def check_neighbours(history: list[Step], unit: tuple[str, str], folder: Path) -> World:
+def check_neighbours(history: list[Step], unit: tuple[str, str], folder: Path, world: type[World] = World) -> World:
     """The theorem's sensitivity: nothing but the unit's own item moves, and that within the norm that noise is for."""
-    full = replay(history, folder / "with")
+    full = replay(history, folder / "with", world)
     rest = without(full.accepted, unit)
-    less = replay(rest, folder / "without")
+    less = replay(rest, folder / "without", world)
     assert less.accepted == rest  # what was accepted beside the unit is accepted without it
     assert [(look.year["id"], look.year["done"]) for look in full.looks] == [
         (look.year["id"], look.year["done"]) for look in less.looks

@@ -7,7 +7,7 @@ from typing import Any
 
 import histories
 import pytest
-from histories import Step, check_neighbours, check_noise, replay
+from histories import Served, Step, check_neighbours, check_noise, replay
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +48,23 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 def test_one_unit_moves_its_own_item_alone_and_each_counter_has_one_noise(name: str, tmp_path: Path) -> None:
     check_noise(check_neighbours([*START, *steps(TABLE[name])], UNIT, tmp_path))
+
+
+ALL_OF_IT = (
+    "days 50, click ann a 1, stock d e, days 40, click bob d -1, undo ann a, days 20, click ann a -1, choose ann, "
+    f"restart, {SEVERAL}, stock {NAMES}, {SEVERAL}, withdraw b, click bob b 1, days 60, backup, undo ann a, days 130, "
+    "visit ann, visit bob, click ann a 1, days 120, erase bob, join bob, click bob a -1, days 200, click ann d 1, "
+    "days 170, click ann c 1, join amy, click amy c 1, days 330, visit amy, days 60"
+)
+
+
+def test_a_history_of_requests_to_the_server(tmp_path: Path) -> None:
+    """Growth, withdrawal, limits, restart, backup, erasure, expiry and three turns of the year."""
+    told = check_neighbours([*START, *steps(ALL_OF_IT)], UNIT, tmp_path, Served)
+    check_noise(told)
+    refused = [step for step in steps(ALL_OF_IT) if step not in told.accepted]
+    assert ("click", "bob", "b", 1) in refused and ("click", "ann", "c", 1) in refused and len(refused) > 9
+    assert sum(look.closing for look in told.looks) >= 2 and len({look.year["key"] for look in told.looks}) > 3
 
 
 who, what = st.sampled_from(["ann", "bob"]), st.sampled_from(["a", "b", "c"])

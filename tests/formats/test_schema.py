@@ -115,6 +115,8 @@ def test_a_schema_that_contradicts_the_file(tmp_path: Path) -> None:
         read(tmp_path / "d.parquet", schema=EVENT)
     with pytest.raises(RecveilError, match=r"d.parquet: the schema says format = 'csv', and this is parquet$"):
         read(tmp_path / "d.parquet", schema=replace(EVENT, format="csv"))
+    with pytest.raises(RecveilError, match=r"d.csv: the schema says format = 'parquet', and this is csv$"):
+        read(tmp_path / "d.csv", schema=replace(EVENT, format="parquet"))
     with pytest.raises(RecveilError, match="holds no lists, and the schema says lists = True"):
         from_frame(pl.DataFrame({"u": [1], "i": [2]}), schema=Schema({"user": "u", "item": "i"}, lists=True))
     with pytest.raises(RecveilError, match="leave columns and types out"):

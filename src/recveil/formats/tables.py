@@ -22,7 +22,7 @@ from recveil.formats.checking import IDS, TEXTS, Broken, Raw, as_text, select
 from recveil.formats.letters import sound
 from recveil.formats.roles import Names, Roles, assign
 from recveil.formats.schema import Schema
-from recveil.formats.sources import UNTYPED, DataFile, first_line
+from recveil.formats.sources import UNTYPED, DataFile, first_line, kind_of
 
 Reader = Callable[[DataFile, Sequence[str] | None, int | None], pa.Table]  # the columns, and how many rows at most
 
@@ -99,6 +99,8 @@ def _table(source: DataFile, part: DataFile, wanted: Sequence[str] | None, rows:
                 table = table.append_column(key, pa.repeat(pa.scalar(value, pa.string()), table.num_rows))
         return table if wanted is None else table.select(list(wanted))
     except (OSError, pa.ArrowException, UnicodeDecodeError) as fault:
+        if (told := kind_of(part.name)) not in ("", source.kind):
+            raise RecveilError(f"{part.name}: the schema says format = {source.kind!r}, and this is {told}") from None
         raise RecveilError(f"{part.name}: not a sound {source.kind} file: {first_line(fault)}") from None
     except KeyError:
         lacks = next(name for name in wanted or () if name not in table.column_names)
