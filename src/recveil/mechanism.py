@@ -123,7 +123,7 @@ class Mechanism(ABC):
         """With which probability a bit of a profile is known to be left as it is."""
         return None
 
-    def invented_rows(self, data: Interactions) -> int:
+    def invented_rows(self, people: int, items: int) -> int:
         """About how many rows of its release stand for nothing in the data: those who judge it work on them, too."""
         return 0
 

@@ -18,7 +18,7 @@ from recveil.errors import RecveilError
 from recveil.mechanism import Mechanism
 from recveil.mechanisms import MECHANISMS
 from recveil.mechanisms.spec import parse
-from recveil.releases import disk, scratch
+from recveil.releases import batches, disk, doubts, scratch
 from recveil.releases.bundle import load, placed
 from recveil.releases.chunked_release import HowReleased, release_chunks
 from recveil.releases.disk_release import DISK, check_runs
@@ -56,8 +56,9 @@ def both(data: Interactions, how: Mechanism, place: Path, parts: int, **wishes: 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_same_rows_in_any_parts(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for parts, batch in ((1, 50), (7, 10**6)):
-        monkeypatch.setattr(disk, "BATCH_ROWS", batch)
+    for parts, batch, cells in ((1, 50, 10**8), (7, 10**6, 100)):
+        monkeypatch.setattr(disk, "CHUNK_CELLS", cells)  # what is dense is masked a few people at a time
+        monkeypatch.setattr(batches, "BATCH_ROWS", batch)
         both(fitting(name), mechanism(name), tmp_path / str(parts), parts)
 
 
@@ -319,3 +320,15 @@ def test_a_log_of_nobody_is_read_like_that_of_one_person(tmp_path: Path) -> None
         (tmp_path / str(number)).mkdir()
         given = Input(str(tmp_path / "log.parquet"), broken="drop")
         assert disk.read_disk(given, tmp_path / str(number), 2, SILENT).rows == number
+
+
+def test_a_mask_out_of_core_foretells_its_size(tmp_path: Path, recveil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 people who have one of 60 items each: at p = .9 a tenth of 18,000 bits flips."""
+    pl.DataFrame({"user": np.arange(300), "item": np.arange(300) % 60}).write_parquet(tmp_path / "log.parquet")
+    room = ("--memory", "20KB", "--scratch", str(tmp_path / "scratch"))
+    wish = ("release", str(tmp_path / "log.parquet"), "--with", "mask:p=0.9", *room, "-o")
+    assert "will be invented" not in recveil(*wish, str(tmp_path / "one")).stderr
+    monkeypatch.setattr(doubts, "LARGE", 1000)
+    said = recveil(*wish, str(tmp_path / "other")).stderr
+    assert "million rows will be invented for " in said
+    assert " people and 60 items, 0.0 GB of scratch; p=0.99 in place of 0.9, or " in said

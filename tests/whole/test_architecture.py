@@ -223,6 +223,7 @@ STEPS_OF_THEIR_OWN = {
     "formats.overview": "what a file was taken for",
     "formats.sniffing": "how a file of unknown making is written",
     "evaluation.assess_parts": "the same out of core",
+    "releases.batches": "a log that never stands in memory, read",
     "evaluation.measure_parts": "the same out of core",
     "evaluation.compare_parts": "the same out of core",
     "actions.measure_disk": "the same out of core",

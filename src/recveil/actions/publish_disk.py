@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError
 from recveil.ids import listed
-from recveil.mechanism import Mechanism
+from recveil.mechanism import Masking, Mechanism
 from recveil.releases import aside
 from recveil.releases.bundle import check_writable, placed, save_map
 from recveil.releases.catalogue import Catalogue, read_off
 from recveil.releases.chunked_release import HowReleased, Made, release_chunks
 from recveil.releases.disk import DiskPlan, read_disk
 from recveil.releases.disk_release import DISK, check_runs
+from recveil.releases.doubts import size_line
 from recveil.releases.progress import WARNING, Progress
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ def publish_disk(
         all_of_it = public is not None and not rows.beyond and len(rows.layout.items) == len(listed(public))
         if mechanism.is_proved and all_of_it:
             progress.note(WARNING + read_off(len(rows.layout.items)))
+        if isinstance(mechanism, Masking) and mechanism.dense:
+            items = rows.layout.items if public is None else listed(public)
+            if line := size_line(mechanism, rows.people(), len(items), rows.rows, on_disk=True):
+                progress.note(WARNING + line)
         wishes = HowReleased(
             seed=request.seed,
             time=request.time,  # type: ignore[arg-type]

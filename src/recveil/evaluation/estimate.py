@@ -34,7 +34,7 @@ def estimate(data: Interactions, candidates: Sequence[Any], names: Collection[st
     """For these candidates and measures, with an empty cache. The real data are judged once, beside each."""
     rate = sum(MEASURES[name].seconds for name in names) * (QUICK if design.quick else 1.0) / 1000
     ours = [one for one in candidates if isinstance(one, Mechanism)]
-    invented = [one.invented_rows(data) for one in ours]
+    invented = [one.invented_rows(data.n_users, data.n_items) for one in ours]
     judged = len(data) * (1 + len(candidates)) + sum(min(MOST_ROWS, n) for n in invented)
     splits = design.splits if any(MEASURES[name].splits for name in names) else 1
     choices = sum(one.choosing_seconds(data) for one in ours)

@@ -16,6 +16,7 @@ from recveil.ids import places, plain, ranked
 from recveil.mechanism import Masked
 
 Tokens = Callable[[list[Any]], Any]  # a 63-bit number for each id
+CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,27 +15,22 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.data import By, Interactions
 from recveil.errors import RecveilError
-from recveil.formats import from_frame, parse_columns, parse_types, read
-from recveil.formats.frames import FRAME
 from recveil.formats.parts import KINDS, ending_of, parts_of
-from recveil.formats.roles import assign
-from recveil.formats.schema import as_schema
 from recveil.formats.sources import one_line
 from recveil.ids import keys, listed, places, union
 from recveil.mechanism import Masked
 from recveil.releases import local
-from recveil.releases.chunks import ChunkLayout, interactions
+from recveil.releases.batches import batches
+from recveil.releases.chunks import CHUNK_CELLS, ChunkLayout, interactions
 from recveil.releases.inputs import Input
 from recveil.releases.progress import WARNING, Progress
 from recveil.releases.scratch import Store, by_person, check_room, scratch_folder
 
-BATCH_ROWS = 1_000_000
 ROW_BYTES = 150  # of memory that a row takes while it is worked on
 SCRATCH_BYTES = 24
 MOST_PARTS = 400  # files that are open at once
@@ -56,6 +51,10 @@ class DiskTable:
     @property
     def is_empty(self) -> bool:
         return not self.rows
+
+    def people(self) -> int:
+        """About how many there are: as many in every part as in the first, since a hash deals them out."""
+        return self.store.part(0)["user"].n_unique() * self.store.parts
 
     def parts(self) -> Iterator[Interactions]:
         """The people of each part with all their rows, repeated ones settled."""
@@ -84,12 +83,26 @@ def narrow(data: DiskTable, column: str, codes: NDArray[Any]) -> tuple[DiskTable
 
 
 def rewrite(
-    data: DiskTable, mask: Callable[[Interactions], Masked], by: By, tick: local.Tick, everyone: bool
+    data: DiskTable, mask: Callable[[Interactions], Masked], by: By, tick: local.Tick, everyone: bool, dense: bool
 ) -> Iterator[Masked]:
-    """Every part masked; those in which nobody is left out."""
+    """Every part masked; those in which nobody is left out. `dense`: what comes out grows with users times items."""
+    most = max(1, CHUNK_CELLS // max(1, len(data.layout.items))) if dense else None
     for part in data.parts():
-        if len(part) or (everyone and part.n_users):
-            yield local.rewrite(part, mask, by, tick, everyone)
+        for some in _groups(part, most):
+            if len(some) or (everyone and some.n_users):
+                yield local.rewrite(some, mask, by, tick, everyone)
+
+
+def _groups(part: Interactions, most: int | None) -> Iterator[Interactions]:
+    """At most so many people at a time."""
+    if most is None or most >= part.n_users:
+        yield part
+        return
+    starts = part.starts()
+    for begin in range(0, part.n_users, most):
+        end = min(begin + most, part.n_users)
+        rows = part.take(slice(int(starts[begin]), int(starts[end])))
+        yield replace(rows, user=rows.user - np.int32(begin), users=part.users[begin:end])
 
 
 @dataclass(frozen=True)
@@ -178,55 +191,6 @@ def read_disk(
         for batch in batches(given, progress):
             put(divert(vocabulary.seen(chosen(batch))))
     return vocabulary.table(store, given)
-
-
-def batches(given: Input, progress: Progress) -> Iterator[Interactions]:
-    """The rows of DATA, checked, a part of a parquet file or another file at a time."""
-    columns = parse_columns(given.columns) if isinstance(given.columns, str) else given.columns
-    types = parse_types(given.types) if isinstance(given.types, str) else given.types
-    how: dict[str, Any] = {"columns": columns, "types": types, "schema": as_schema(given.schema), "duplicates": "all"}
-    how |= {"broken": given.broken, "note": lambda line: progress.note(f"{WARNING}{line}")}
-    files = parts_of(given.source)
-    wanted: list[str] = []
-    first: list[str] = []
-    for number, name in enumerate(files):
-        progress.step("reading", number, len(files))
-        parquet = KINDS.get(ending_of(name)) == "parquet"
-        if parquet and not wanted:
-            with one_line(name):
-                wanted = _columns_of(
-                    name, how["schema"].columns if how["schema"] else columns, how["schema"] is not None
-                )
-        for batch in _parquet(name, wanted, how) if parquet else [read(name, **how)]:
-            shown = batch.take(slice(0, 0)).frame().columns
-            if first and shown != first:
-                raise RecveilError(f"{name} has other columns than {files[0]}; parts of a log have the same")
-            first = shown
-            yield batch
-    progress.step("reading", len(files), len(files))
-
-
-def _columns_of(name: str, mapping: Mapping[str, Any] | None, closed: bool) -> list[str]:
-    """The columns of a parquet file that play a role; in other parts they have to be, too."""
-    names = pq.read_schema(name).names
-    roles = assign(names, mapping, name, closed=closed)
-    return [names[n] for where in roles.columns.values() for n in where]
-
-
-def _parquet(name: str, wanted: list[str], how: dict[str, Any]) -> Iterator[Interactions]:
-    with one_line(name):
-        file = pq.ParquetFile(name)
-        if lacks := [column for column in wanted if column not in file.schema_arrow.names]:
-            raise RecveilError(f"{name} has no column {lacks[0]!r}; parts of a log have the same")
-        for number, batch in enumerate(file.iter_batches(BATCH_ROWS, columns=wanted)):
-            where = f"{name}, from row {number * BATCH_ROWS + 1:,} on"
-            told = how | {"note": lambda line, where=where: how["note"](line.replace(FRAME, where))}
-            try:
-                yield from_frame(pa.Table.from_batches([batch]), **told)
-            except RecveilError as fault:
-                raise RecveilError(str(fault).replace(FRAME, where)) from None
-        if not file.metadata.num_rows and how["broken"] == "drop":  # where nobody is, one person would be told
-            yield from_frame(file.schema_arrow.empty_table().select(wanted), **how)
 
 
 class _Vocabulary:

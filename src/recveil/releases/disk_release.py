@@ -104,7 +104,7 @@ def _masked(
         tokens, real = chance.derive("tokens").derive(attempt), []
         found = _OnDisk(Store(data.store.folder, f"masked-{attempt}", RANGES))
         with found.store.filling(lambda frame: _range(frame["user"].to_numpy())) as put:
-            for part in disk.rewrite(data, mask, mechanism.by, tick, mechanism.everyone):
+            for part in disk.rewrite(data, mask, mechanism.by, tick, mechanism.everyone, mechanism.dense):
                 real.append(whole(part.origin).drop_nulls().to_numpy())
                 put(found.add(part, pl.Series(tokens.names(part.rows.users.to_list()))))
         taken = np.sort(np.concatenate([people["released"].to_numpy() for people in found.people] or [np.zeros(0)]))

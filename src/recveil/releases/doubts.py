@@ -14,11 +14,13 @@ from recveil.scales import outside_scale
 
 LARGE = 10_000_000  # rows of a release that stand for nothing in the data
 ROW_BYTES = 36  # of memory for each of them
+SCRATCH_BYTES = 12  # out of core, in which form they lie on the disk before they are the bundle's
 
 
 def doubts(mechanism: Mechanism, data: Interactions, given: Catalogue) -> list[str]:
     """Lines about a large release, a public list that looks read off the data, ratings outside the declared scale."""
-    size = size_line(mechanism, data, given)
+    over = given.over(data)
+    size = size_line(mechanism, over.n_users, over.n_items, len(data))
     found = [] if size is None else [size]
     if mechanism.is_proved and (line := looks_read_off(given, data)):
         found.append(line)
@@ -35,14 +37,14 @@ def outside_line(outside: int, ratings: int, levels: tuple[float, ...]) -> str:
     )
 
 
-def size_line(mechanism: Mechanism, data: Interactions, given: Catalogue) -> str | None:
+def size_line(mechanism: Mechanism, people: int, items: int, rows: int, on_disk: bool = False) -> str | None:
     """How much a mechanism will write that invents rows, and with what it would be a tenth; None where it is little."""
-    over = given.over(data)
-    if (rows := mechanism.invented_rows(over)) < LARGE:
+    if (more := mechanism.invented_rows(people, items)) < LARGE:
         return None
+    needs = (more + rows) * (SCRATCH_BYTES if on_disk else ROW_BYTES) / 1e9
     many = (
-        f"about {rows / 1e6:,.0f} million rows will be invented for {over.n_users:,} people and {over.n_items:,} items"
-        f", {(rows + len(data)) * ROW_BYTES / 1e9:.1f} GB of memory"
+        f"about {more / 1e6:,.0f} million rows will be invented for {people:,} people and {items:,} items"
+        f", {needs:.1f} GB of {'scratch' if on_disk else 'memory'}"
     )
     if (kept := mechanism.kept_bits) is None:
         return f"{many}; a shorter public list of items (--items) makes it less"

@@ -24,7 +24,7 @@ from recveil.data import By, Interactions
 from recveil.ids import code
 from recveil.mechanism import Masked
 from recveil.randomness import Source
-from recveil.releases.chunks import ChunkLayout, Tokens, masked_frame
+from recveil.releases.chunks import CHUNK_CELLS, ChunkLayout, Tokens, masked_frame
 from recveil.spark.connect import is_connect, sent
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 500_000
 PART_ROWS = 4_000_000  # of a partition, which an executor sorts
 FAN = 8  # sums that one task adds up
-CHUNK_CELLS = 1 << 26  # users times items in a chunk of what is dense
 _PIECE = 8 << 20  # bytes of counts in one row
 _PLAIN = {pa.large_string(): pa.string()} | {pa.large_list(t): pa.list_(t) for t in (pa.int32(), pa.float64())}
 

@@ -122,10 +122,10 @@ class Mask(Masking):
             return self.p
         return best_p(counts.data, source)
 
-    def invented_rows(self, data: Interactions) -> int:
+    def invented_rows(self, people: int, items: int) -> int:
         """Flipped bits; p, where it is chosen, flips about one in a hundred."""
         flipped = 0.01 if isinstance(self.p, str) else 1 - self.p
-        return int(data.n_users * data.n_items * flipped)
+        return int(people * items * flipped)
 
     def choosing_seconds(self, data: Interactions) -> float:
         """A minute, rounded up, for several thousand people and items; more are drawn from."""
