@@ -35,7 +35,7 @@ def options() -> dict[str, tuple[str, list[str]]]:
     def look(name: str, command: Any) -> None:
         for parameter in command.params:
             if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False):
-                option = max(parameter.opts, key=len)
+                option = next(one for one in parameter.opts if one.startswith("--"))
                 found.setdefault(option, (parameter.help or "", []))[1].append(name)
         for sub, below in sorted(getattr(command, "commands", {}).items()):
             look(f"{name} {sub}".strip(), below)

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 from test_out_of_core import world
 
+from recveil.actions.compare import CompareRequest, run_compare
+from recveil.actions.engine import Engine
 from recveil.errors import RecveilError
 from recveil.evaluation import compare_parts, measure_parts
-from recveil.evaluation.compare import CompareRequest, run_compare
 from recveil.evaluation.design import Design
 from recveil.releases import disk
 from recveil.releases.inputs import Input
@@ -24,10 +25,12 @@ ONLY = ("linkage", "membership", "popularity", "ranking", "lift")
 def compared(place: Path, parts: int, **design: Any) -> Report:
     place.mkdir()
     world(600).frame().write_parquet(place / "log.parquet")
-    memory = 3 * 2400 * disk.ROW_BYTES // parts
+    memory = f"{3 * 2400 * disk.ROW_BYTES / parts / 1000:.3f}KB"
     wishes = Design(seed=2, quick=True, only=ONLY, **design)
     specs = ("pseudonymise", "random-ratings", "mbrw")
-    return run_compare(CompareRequest(Input(str(place / "log.parquet")), specs, wishes, memory=memory))
+    return run_compare(
+        CompareRequest(Input(str(place / "log.parquet")), specs, design=wishes, engine=Engine(memory=memory))
+    )
 
 
 def test_it_is_the_same_in_any_parts_and_says_what_does_not_run(tmp_path: Path, monkeypatch: Any) -> None:
@@ -64,7 +67,8 @@ def test_real_rows_are_told_from_chance(tmp_path: Path, monkeypatch: Any) -> Non
     log = pl.DataFrame({"user": np.repeat(np.arange(800), 6), "item": item, "time": np.arange(4800)})
     log.write_parquet("log.parquet")
     wishes = Design(seed=2, quick=True, only=("lift", "ranking", "popularity"))
-    request = CompareRequest(Input("log.parquet"), ("pseudonymise",), wishes, memory=4800 * disk.ROW_BYTES // 2)
+    memory = f"{4800 * disk.ROW_BYTES / 2 / 1000:.3f}KB"
+    request = CompareRequest(Input("log.parquet"), ("pseudonymise",), design=wishes, engine=Engine(memory=memory))
     report = run_compare(request)
     lift = report.lift(report.entries[0])
     assert lift is not None

@@ -167,6 +167,7 @@ CATALOGUES = {
 STEPS_OF_THEIR_OWN = {
     "evaluation.warming": "a second process compiles what the demo needs later",
     "clicks": "the people's side: a room without a list",
+    "evaluation.compare": "several mechanisms on the same people",
     "evaluation.candidates": "what is compared, beside how",
     "releases.card": "the bundle's README",
     "parameters": "what the fields of a mechanism are",
@@ -189,6 +190,8 @@ STEPS_OF_THEIR_OWN = {
     "actions.next_steps": "what to type next",
     "evaluation.people": "what people are, as questions",
     "evaluation.predict": "ratings straight from the tables of a bundle",
+    "actions.compare": "compare, as a request",
+    "actions.publish_spark": "the same by a cluster",
     "actions.publish": "from data to a bundle, as a request",
     "governance.trust": "whose keys count, for whoever verifies",
     "governance.verification": "what verify checks beyond hashes",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
+from recveil.actions.engine import LOCAL, Engine
 from recveil.evaluation.advice import advise
 from recveil.evaluation.assess import Assessment, assess
+from recveil.options import asked, option, part
+from recveil.releases.asked import SEED
 from recveil.releases.disk import on_disk
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, Progress
@@ -15,20 +18,19 @@ from recveil.releases.progress import SILENT, Progress
 @dataclass(frozen=True)
 class AssessRequest:
     """`known`: how many items the attacker knows. Without a seed every run draws afresh. A log that takes more than
-    `memory` bytes is worked on in parts, by way of a `scratch` folder.
+    the memory of its engine is worked on in parts, by way of a scratch folder.
     """
 
-    data: Input
-    known: tuple[int, ...] | None = None
-    seed: int | None = None
-    memory: int | None = None
-    scratch: str | None = None
+    data: Input = part(Input, "source", "columns", "schema", "types")
+    known: tuple[int, ...] | None = option(None, metavar="R,...", help="How many items the attacker knows: 2,4,8.")
+    engine: Engine = part(Engine, "memory", "scratch", default=LOCAL)
+    seed: int | None = asked(SEED, None)
 
 
 def run_assess(request: AssessRequest, progress: Progress = SILENT) -> Assessment:
     """The assessment with advice on the mechanisms that fit."""
     seed = secrets.randbits(63) if request.seed is None else request.seed
-    with on_disk(request.data, request.memory, request.scratch, progress) as table:
+    with on_disk(request.data, request.engine.memory_bytes, request.engine.scratch, progress) as table:
         if table is not None:
             from recveil.evaluation.assess_parts import assess_parts
 

@@ -19,6 +19,8 @@ from recveil.evaluation.measured import report_of
 from recveil.evaluation.people import read_map
 from recveil.evaluation.resources import NO_RESOURCES, AttackerResources, Origin, equip
 from recveil.mechanisms.spec import text
+from recveil.options import argument, asked, option, part
+from recveil.releases.asked import LOOKED, SEED
 from recveil.releases.bundle import Bundle, load, verify
 from recveil.releases.disk import planned
 from recveil.releases.inputs import Input
@@ -38,24 +40,34 @@ class MeasureRequest:
     where it is entered that the data were looked at. A log that takes more than `engine.memory` is measured in parts.
     """
 
-    data: Input
-    release: str | Interactions | Release | Bundle
-    id_map: str | pl.DataFrame | None = None
-    holdout: Input | None = None
-    only: tuple[str, ...] | None = None
-    known: tuple[int, ...] | None = None
-    recipient: str | None = None
-    known_items: str = "random"
-    ratings: bool | None = None
-    seed: int | None = None
-    engine: Engine = LOCAL
-    resources: AttackerResources = NO_RESOURCES
-    ledger: str | None = None
+    data: Input = part(Input, "source", "columns", "schema", "types", "fold_tags")
+    release: str | Interactions | Release | Bundle = argument(
+        metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool."
+    )
+    id_map: str | pl.DataFrame | None = option(
+        None, "--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring."
+    )
+    holdout: Any = option(None, metavar="FILE", help="People of DATA who are not in the release.")
+    only: tuple[str, ...] | None = option(None, metavar="NAMES", help="Such as linkage,membership; else all.")
+    known: tuple[int, ...] | None = option(
+        None, metavar="R,...", help="How many items the linkage attacker knows: 2,4,8."
+    )
+    recipient: str | None = option(
+        None, metavar="NAME", help="In place of --known: as many as who receives it is taken to know; or a file."
+    )
+    known_items: str = option("random", help="Which ones: random, rare, consecutive.")
+    ratings: bool | None = option(None, "--ratings/--no-ratings", help="With their ratings, or without; else both.")
+    seed: int | None = asked(SEED, None)
+    engine: Engine = part(Engine, default=LOCAL)
+    resources: AttackerResources = part(AttackerResources, default=NO_RESOURCES)
+    ledger: str | None = asked(LOOKED, None)
     strict: bool | None = None  # whether a measure that cannot be made is an error; else where `only` names it
 
     def __post_init__(self) -> None:
         if self.known_items not in get_args(Choice):
             raise unknown("choice of items", self.known_items, get_args(Choice))
+        if self.holdout is not None and not isinstance(self.holdout, Input):
+            object.__setattr__(self, "holdout", Input(self.holdout, fold_tags=self.data.fold_tags))
 
     @property
     def knowledge(self) -> dict[str, Any]:

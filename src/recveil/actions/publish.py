@@ -7,30 +7,33 @@ owner's own files (map, held-out people) are there before the bundle: if one can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from recveil.actions.engine import LOCAL, Engine
 from recveil.actions.publish_disk import publish_disk
+from recveil.actions.publish_spark import publish_on_spark
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.cache import fingerprint
 from recveil.evaluation.people import informed
 from recveil.formats import write
 from recveil.mechanism import Mechanism, Synthesis
 from recveil.mechanisms.spec import as_mechanism, text
+from recveil.options import asked, option, part
 from recveil.randomness import source
 from recveil.releases import aside
 from recveil.releases import disk as out_of_core
 from recveil.releases import ledger as ledgers
-from recveil.releases.bundle import check_writable, save, save_map
+from recveil.releases.asked import COUNT, ITEMS, ITEMS_ARE_PUBLIC, OUTSIDE_BUDGET, SEED, SIZE, SPENT
+from recveil.releases.asked import mechanism as named
+from recveil.releases.bundle import save, save_map
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
 from recveil.releases.counting import check_count, noisy_size
 from recveil.releases.doubts import doubts
-from recveil.releases.forecast import LogSize, foresee
+from recveil.releases.forecast import foresee, parse_size
 from recveil.releases.inputs import Input
-from recveil.releases.places import check_vacant, whole
 from recveil.releases.progress import SILENT, WARNING, Progress
 from recveil.releases.published import drawing, is_statistics, load_statistics, save_statistics, spent, told
 from recveil.releases.release import Published, draw, release
@@ -45,39 +48,49 @@ TIMES = ("auto", "drop", "order", "keep")
 class ReleaseRequest:
     """`data` with a mechanism (a spec or an object) into a bundle at `out`.
 
-    `catalogue`: public items, a file or a table of them; `publish_titles`: their titles travel in the bundle;
-    `catalogue_is_public`: the owner's word that they are, which a proof asks for.
-    `attributes`: a table of people, for a mechanism that hides an attribute. `holdout` keeps a share of people out,
-    into `holdout_file`. `keep_map`, `keep_statistics` and `ledger` are files of the owner's. `key` signs the bundle.
-    A forecast is made from `size`, known without looking, or a noisy `count`; `go_on`: also where that is hopeless.
-    `data` may name statistics that were kept: then nothing is spent. `chosen_on_data`: the owner says that figures
-    computed on the data were looked at; the ledger may say so too.
+    `catalogue`: public items, a file or a table of them; that they are public is the owner's word, which a proof asks
+    for. `attributes`: for a mechanism that hides one. `key` signs the bundle. A forecast is made from `size`, known
+    without looking, or a noisy `count`. `data` may name statistics that were kept: then nothing is spent.
     """
 
-    data: Input
-    mechanism: str | Mechanism
-    out: str
-    format: str = "parquet"
-    time: str = "auto"
-    holdout: float = 0.0
-    holdout_file: str | None = None
-    catalogue: Any = None
-    publish_titles: bool = False
-    catalogue_is_public: bool = False
-    attributes: str | None = None
-    keep_map: str | None = None
-    keep_statistics: str | None = None
-    size: LogSize | None = None
-    count: float | None = None
-    go_on: bool = False
-    ledger: str | None = None
-    outside_budget: bool = False
-    chosen_on_data: bool = False
-    licence: str | None = None
+    data: Input = part(Input, "source", "columns", "schema", "types", "duplicates", "fold_tags")
+    mechanism: str | Mechanism = asked(named("One mechanism, such as random-ratings:values=uniform."))
+    out: str = option(MISSING, "-o", "--out", metavar="DIR", help="Where the bundle goes.")
+    format: str = option("parquet", help="Of the data file: parquet, csv, inter, itemsets.")
+    time: str = option("auto", help="drop, order, keep, or auto: the order of clicks alone.")
+    holdout: float = option(0.0, help="A share of people to keep out, into --holdout-file.")
+    holdout_file: str | None = option(None, metavar="FILE", help="Where they go, .parquet, readable by you alone.")
+    catalogue: Any = asked(ITEMS, None)
+    catalogue_is_public: bool = asked(ITEMS_ARE_PUBLIC, False)
+    publish_titles: bool = option(False, "--publish-titles", help="Let the titles of the items travel in the bundle.")
+    attributes: str | None = option(None, metavar="FILE", help="What people are, for blur: user and other columns.")
+    keep_map: str | None = option(None, metavar="FILE", help="Write the private id map there.")
+    keep_statistics: str | None = option(
+        None, metavar="FILE", help="Write the noisy statistics there; DATA may be such a FILE later."
+    )
+    size: Any = asked(SIZE, None)
+    count: float | None = asked(COUNT, None)
+    go_on: bool = option(False, "--go-on", help="Release although the forecast says that next to nothing is kept.")
+    ledger: str | None = asked(SPENT, None)
+    outside_budget: bool = asked(OUTSIDE_BUDGET, False)
+    chosen_on_data: bool = option(
+        False, "--chosen-on-data", help="Say that figures computed on DATA were looked at before."
+    )
+    licence: str | None = option(None, metavar="NAME", help="What recipients may do with it, such as CC-BY-4.0.")
     key: Any = None
-    force: bool = False
-    engine: Engine = LOCAL
-    seed: int | None = None
+    force: bool = option(False, "--force", help="Replace an existing bundle.")
+    engine: Engine = part(Engine, default=LOCAL)
+    seed: int | None = asked(SEED, None)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, str):
+            object.__setattr__(self, "size", parse_size(self.size))
+
+    def enter(self, note: Callable[[], str | None], without: float) -> Any:
+        """What enters a release into the ledger before any noise is drawn; nothing without a ledger."""
+        if not self.ledger:
+            return None
+        return ledgers.into(self.ledger, outside=self.outside_budget, note=note, without=without)
 
 
 @dataclass(frozen=True)
@@ -109,12 +122,12 @@ def run_release(request: ReleaseRequest, progress: Progress = SILENT) -> Bundled
         made: Any = replace(draw(again, seed=request.seed, time=request.time), titles=titles)  # type: ignore[arg-type]
         manifest: Mapping[str, Any] = save(made, request.out, **_publication(request))
     elif request.engine.on_spark:
-        made = _on_spark(request, mechanism, lists, answer, progress)
+        made = publish_on_spark(request, mechanism, lists, answer, progress)
         manifest = made.manifest
         if request.keep_map and made.id_map is not None:
             save_map(made.id_map, request.keep_map)
     elif plan := out_of_core.planned(request.data, request.engine.memory_bytes, mechanism.is_proved):
-        made = publish_disk(request, mechanism, lists, plan, progress, answer=answer, enter=_enter)
+        made = publish_disk(request, mechanism, lists, plan, progress, answer=answer, enter=ReleaseRequest.enter)
         manifest = made.manifest
     else:
         made, manifest = _here(request, mechanism, lists, answer, progress)
@@ -135,9 +148,9 @@ def _kept_statistics(request: ReleaseRequest) -> Published | None:
 
 def _check_wishes(request: ReleaseRequest) -> None:
     """Raise where the request asks for what does not exist, or for a private file inside the bundle."""
-    for option, value, known in (("--format", request.format, FORMATS), ("--time", request.time, TIMES)):
+    for name, value, known in (("--format", request.format, FORMATS), ("--time", request.time, TIMES)):
         if value not in known:
-            raise unknown(option, value, known)
+            raise unknown(name, value, known)
     if request.holdout and not request.holdout_file:
         where = "for those kept out, which is not for publication: --holdout-file held.parquet"
         raise RecveilError(f"--holdout needs a place {where}")
@@ -148,9 +161,9 @@ def _check_wishes(request: ReleaseRequest) -> None:
         "--ledger": ("ledger", request.ledger),
         "--holdout-file": ("file of held-out people", request.holdout_file),
     }
-    for option, (what, file) in private.items():
+    for name, (what, file) in private.items():
         if file and bundle in (Path(file).resolve(), *Path(file).resolve().parents):
-            raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {option}")
+            raise RecveilError(f"the {what} must not lie inside the bundle; choose another FILE for {name}")
     if Path(request.out).exists() and not request.force:
         raise RecveilError(f"{request.out} exists already; choose another place, or --force (force=True) replaces it")
     if request.engine.on_spark and (request.format != "parquet" or request.data.fold_tags):
@@ -190,7 +203,7 @@ def _here(
     seen = fingerprint(rows[0]) if request.ledger else None
     tick = progress.counter(mechanism.name, 2 * len(rows[0]))
     options: dict[str, Any] = {"seed": request.seed, "time": request.time, "tick": tick, "everyone": True}
-    options |= {"catalogue": lists, "enter": _enter(request, lambda: seen, without)}
+    options |= {"catalogue": lists, "enter": request.enter(lambda: seen, without)}
     for line in doubts(mechanism, rows[0], lists):
         progress.note(WARNING + line)
     made = told(release(rows.pop(), mechanism, **options), answer)  # handed over: a large log stands in memory once
@@ -217,43 +230,6 @@ def _private_files(request: ReleaseRequest, made: Any, held: Any) -> Iterator[No
         raise
 
 
-def _on_spark(request: ReleaseRequest, mechanism: Mechanism, lists: Catalogue, answer: str, progress: Progress) -> Any:
-    """The release by a cluster, which writes bundle and held-out people together, or neither."""
-    from recveil.spark.holdout import held_out
-    from recveil.spark.inputs import doubts, table
-    from recveil.spark.lake import place, write_parts
-    from recveil.spark.reading import table_fingerprint
-    from recveil.spark.release import check_runs, release_table
-
-    check_runs(mechanism)  # before anything is started
-    with request.engine.session() as spark, ExitStack() as parts:
-        where = place(spark, request.out)
-        check_writable(where, request.force)  # before anything is read
-        if request.holdout and not request.force:
-            check_vacant(place(spark, str(request.holdout_file)))
-        rows = table(request.data.under(mechanism), spark, items=lists.items, progress=progress)
-        for line in doubts(mechanism, rows, lists):
-            progress.note(WARNING + line)
-        without = aside.share_aside(ledgers.read(request.ledger)) if request.ledger else 0.0
-        if request.ledger and without:
-            rows = parts.enter_context(held_out(rows, without, aside.chance(request.ledger)))[0]
-        seen = table_fingerprint(rows) if request.ledger else None
-        wishes: dict[str, Any] = {"seed": request.seed, "time": request.time, "catalogue": lists}
-        wishes |= {"enter": _enter(request, lambda: seen, without), "keep_map": bool(request.keep_map)}
-        wishes |= {"licence": request.licence, "sign": request.key, "force": request.force}
-        wishes |= {"schema_from": request.data.schema_from, "chosen_on_data": answer}
-        if not request.holdout:
-            return release_table(rows, mechanism, where, **wishes)
-        chance = source(request.seed).derive("holdout")
-        with (
-            held_out(rows, request.holdout, chance) as (kept, held),
-            whole(place(spark, str(request.holdout_file))) as part,
-        ):
-            part.close_to_others()
-            write_parts(held, part)
-            return release_table(kept, mechanism, where, **wishes)
-
-
 def _publication(request: ReleaseRequest) -> dict[str, Any]:
     return {"format": request.format, "force": request.force, "licence": request.licence, "sign": request.key}
 
@@ -262,13 +238,6 @@ def _lists(request: ReleaseRequest) -> Catalogue:
     given = request.catalogue or Catalogue()
     declared = request.catalogue_is_public or request.data.catalogue_is_public
     return replace(given, is_public=given.is_public or declared)
-
-
-def _enter(request: ReleaseRequest, note: Callable[[], str | None], without: float) -> Any:
-    """What enters a release into the ledger before any noise is drawn; nothing without a ledger."""
-    if not request.ledger:
-        return None
-    return ledgers.into(request.ledger, outside=request.outside_budget, note=note, without=without)
 
 
 def _notes(request: ReleaseRequest, made: Any, manifest: Mapping[str, Any], drawn_again: bool) -> list[str]:

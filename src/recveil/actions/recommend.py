@@ -15,7 +15,10 @@ from recveil.evaluation.learning import LEARNERS, Wish
 from recveil.mechanism import Mechanism
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import as_mechanism, text
+from recveil.options import asked, option, part
 from recveil.releases import ledger
+from recveil.releases.asked import ITEMS, ITEMS_ARE_PUBLIC, OUTSIDE_BUDGET, SEED, SPENT
+from recveil.releases.asked import mechanism as named
 from recveil.releases.catalogue import Catalogue, as_catalogue, check_public
 from recveil.releases.inputs import Input
 from recveil.releases.progress import SILENT, Progress
@@ -32,26 +35,26 @@ class RecommendRequest:
     entered first. `out`: a new directory for the lists, on Spark, where users never come to this machine.
     """
 
-    data: Input
-    mechanism: str | Mechanism
-    top: int = 30
-    score: str = "max"
-    history: str = "real"
-    minsup: float | None = None
-    similar: str | None = None
-    items: Any = None
-    catalogue_is_public: bool = False
-    statistics: str | None = None
-    ledger: str | None = None
-    outside_budget: bool = False
-    out: str | None = None
-    seed: int | None = None
-    engine: Engine = LOCAL
+    data: Input = part(Input, "source", "columns", "schema", "types", "duplicates")
+    mechanism: str | Mechanism = asked(named("Such as mask:p=auto or mask:p=0.9."))
+    top: int = option(30, help="Items in a list.")
+    score: str = option("max", help="max: the closest item counts; sum: all of them.")
+    history: str = option("real", help="real: it stays on the user's side; or perturbed.")
+    minsup: float | None = option(None, help="Estimated users an item must have; default 6 deviations.")
+    similar: str | None = option(None, metavar="FILE", help="Write the lists of similar items there.")
+    items: Any = asked(ITEMS, None)
+    catalogue_is_public: bool = asked(ITEMS_ARE_PUBLIC, False)
+    statistics: str | None = option(None, metavar="FILE", help="Tables kept by a release; nothing more is spent.")
+    ledger: str | None = asked(SPENT, None)
+    outside_budget: bool = asked(OUTSIDE_BUDGET, False)
+    out: str | None = option(None, "-o", "--out", metavar="FILE", help="Write the lists there.")
+    seed: int | None = asked(SEED, None)
+    engine: Engine = part(Engine, "name", "master", default=LOCAL)
 
     def __post_init__(self) -> None:
-        for option, known in _CHOICES.items():
-            if getattr(self, option) not in known:
-                raise unknown(f"--{option}", getattr(self, option), known)
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown(f"--{name}", getattr(self, name), known)
         if self.top < 1:
             raise RecveilError(f"--top must be at least 1, not {self.top}")
         if self.minsup is not None and not self.minsup >= 0:

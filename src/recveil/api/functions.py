@@ -7,29 +7,28 @@ returned; a mechanism as a spec or as an object.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Literal
 
 from recveil.actions.assess import AssessRequest, run_assess
+from recveil.actions.compare import CompareRequest, run_compare
 from recveil.actions.measure import MeasureRequest, run_measure
 from recveil.api.keywords import keywords_of
 from recveil.api.owners_screen import SCREEN
 from recveil.data import Interactions
 from recveil.errors import RecveilError, unknown
 from recveil.evaluation.assess import Assessment
-from recveil.evaluation.cache import Cache, fingerprint
+from recveil.evaluation.cache import fingerprint
 from recveil.evaluation.catalogue import ATTACKS
-from recveil.evaluation.compare import CompareRequest, run_compare
-from recveil.evaluation.design import Design
 from recveil.evaluation.measure import Findings
 from recveil.evaluation.people import informed
-from recveil.evaluation.resources import AttackerResources
 from recveil.formats.schema import Schema
 from recveil.measurement import Measurement, Trial
 from recveil.measurement import measure as measure_trial
 from recveil.mechanism import Mechanism
 from recveil.mechanisms.spec import completed
+from recveil.options import made
 from recveil.releases import aside
 from recveil.releases import ledger as ledgers
 from recveil.releases.bundle import Bundle
@@ -44,7 +43,6 @@ from recveil.releases.release import release as protect
 from recveil.report.table import Report
 
 Columns = Mapping[str, str] | str | None
-RESOURCES = frozenset(f.name for f in fields(AttackerResources))
 
 
 def read(
@@ -93,7 +91,7 @@ def assess(
     (200, True)
     """
     rows = Input(data, columns, schema=schema)
-    return run_assess(AssessRequest(rows, None if known is None else tuple(known), seed))
+    return run_assess(AssessRequest(rows, None if known is None else tuple(known), seed=seed))
 
 
 @keywords_of()
@@ -156,7 +154,7 @@ def release(
     for line in doubts(chosen, rows, given or Catalogue()):
         SCREEN.note(WARNING + line)
     answer = ledgers.chosen_on_data(ledger, chosen_on_data)
-    made = protect(
+    released = protect(
         rows,
         chosen,
         seed=seed,
@@ -166,10 +164,10 @@ def release(
         enter=enter,
         everyone=True,
     )
-    return replace(told(made, answer), schema_from=asked.schema_from)
+    return replace(told(released, answer), schema_from=asked.schema_from)
 
 
-@keywords_of(MeasureRequest, AttackerResources, without=("release", "engine", "resources"))
+@keywords_of(MeasureRequest, without=("source", "release", "engine"))
 def measure(
     data: Any,
     released: Any,
@@ -178,9 +176,6 @@ def measure(
     *,
     only: Sequence[str] | None = None,
     known: Sequence[int] | None = None,
-    holdout: Any = None,
-    strict: bool | None = None,
-    schema: Any = None,
     **wishes: Any,
 ) -> Any:
     """What a release gives away, and what it is worth: attacks and metrics with intervals, controls and chance.
@@ -193,7 +188,7 @@ def measure(
     known: how many items of a person the linkage attacker knows; `recipient`, in place of it: so many as who receives
         the release is taken to know; `known_items`: which, random, rare or consecutive; `ratings`: with or without.
     holdout: people of the data who are not in the release, anything that `read` takes.
-    schema: as for `read`; `id_map`: which record is whose, a table or a file.
+    columns: as for `read`; so are `schema`, `types`, `fold_tags`; `id_map`: which record is whose, a table or a file.
     shadows: releases of halves to learn an attack from, such as 32; `items`: the public file over which they are made;
         `command`: what makes them where another tool made the release, in so many `seconds` each.
     also: another bundle of the same people, with its map, `also_map`; `attributes`: a table of what people are.
@@ -213,19 +208,8 @@ def measure(
         released = fspath(released)
     elif not isinstance(released, Interactions | Release | Bundle):
         released = Input(released, duplicates="all").rows()
-    theirs = {name: wishes.pop(name) for name in RESOURCES & wishes.keys()}
-    request = MeasureRequest(
-        data=Input(data, schema=schema),
-        release=released,
-        holdout=None if holdout is None else Input(holdout),
-        only=None if only is None else tuple(only),
-        known=None if known is None else tuple(known),
-        seed=seed,
-        strict=strict,
-        resources=AttackerResources(**theirs),
-        **wishes,
-    )
-    return run_measure(request)
+    wishes |= {"only": None if only is None else tuple(only), "known": None if known is None else tuple(known)}
+    return run_measure(made(MeasureRequest, {"source": data, "release": released, "seed": seed, **wishes}))
 
 
 @keywords_of(measure, without=("strict",))
@@ -249,10 +233,8 @@ def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **wis
     return found  # of data, not of a trial
 
 
-@keywords_of(Design, CompareRequest, without=("candidates", "design", "cache"))
-def compare(
-    data: Any, mechanisms: Sequence[Any], *, columns: Columns = None, schema: Any = None, **wishes: Any
-) -> Report:
+@keywords_of(CompareRequest, without=("source", "candidates", "releases", "cache"))
+def compare(data: Any, mechanisms: Sequence[Any], *, seed: int = 0, **wishes: Any) -> Report:
     """Several releases of the same people, attacked and used alike.
 
     data: anything that `read` takes.
@@ -261,7 +243,7 @@ def compare(
     holdout: the share of people whom no mechanism sees: the strangers of the attacks, the judges of utility.
     splits: for the order of algorithms alone; 5 or more to trust it.
     quick: the quick referees alone, for a first look; `only`: names of measures, such as ["linkage", "lift"].
-    columns: as for `read`; so is `schema`; `items`, as for `release`.
+    columns: as for `read`; so are `schema`, `types`, `duplicates` and `fold_tags`; `items`, as for `release`.
     shadows: releases of halves that an attack is learned from; else 16, or 8 for a first look.
     attributes: a table of what people are, for attackers to infer and blur to hide.
     ledger: a file in which it is entered that the data were looked at. No proof covers what is chosen by these
@@ -274,12 +256,11 @@ def compare(
     >>> report.frontier()["mechanism"].to_list()
     ['pseudonymise', 'random-ratings']
     """
-    design = {f.name: wishes.pop(f.name) for f in fields(Design) if f.name in wishes}
-    if design.get("only") is not None:
-        design["only"] = tuple(design["only"])
+    if wishes.get("only") is not None:
+        wishes["only"] = tuple(wishes["only"])
     given = (mechanisms,) if isinstance(mechanisms, str | Mechanism | PathLike) else tuple(mechanisms)
-    rows = Input(data, columns, schema=schema)
-    return run_compare(CompareRequest(rows, given, Design(**design), Cache(None), **wishes))
+    request = made(CompareRequest, {"source": data, "candidates": given, **wishes})
+    return run_compare(replace(request, design=replace(request.design, seed=seed)))
 
 
 def _measured(trial: Trial, measures: Any, seed: int | None, mechanism: str | None) -> list[Measurement]:

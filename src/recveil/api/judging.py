@@ -16,12 +16,12 @@ from recveil.evaluation.choose import ChooseRequest, NoisyChoice, run_choose
 from recveil.evaluation.tune import TuneRequest, run_tune
 from recveil.evaluation.tuning import Tuned
 from recveil.mechanism import Mechanism
-from recveil.mechanisms.spec import as_mechanism
+from recveil.options import made
 from recveil.releases.inputs import Input
 
 
 @keywords_of(AuditRequest)
-def audit(mechanism: str | Mechanism, data: Any = None, *, schema: Any = None, **wishes: Any) -> Audited | AuditedOnce:
+def audit(mechanism: str | Mechanism, data: Any = None, **wishes: Any) -> Audited | AuditedOnce:
     """A mechanism's epsilon put to the test: a lower bound from many releases with and without a canary.
 
     mechanism: a spec or an object.
@@ -29,18 +29,17 @@ def audit(mechanism: str | Mechanism, data: Any = None, *, schema: Any = None, *
     runs: releases of each of the two neighbouring data sets.
     one_run: one release with many canaries instead; `canaries` says how many.
     confidence: of the bound; `seed` makes the audit repeatable.
-    schema: as for `read`.
+    columns: as for `read`; so is `schema`.
     items: as for `release`; the canaries' ids are added to it.
 
     >>> recveil.audit("pseudonymise", runs=30, seed=1).verdict
     'no claim'
     """
-    rows = None if data is None else Input(data, schema=schema)
-    return run_audit(AuditRequest(as_mechanism(mechanism), rows, **wishes), SCREEN)
+    return run_audit(AuditRequest(mechanism, data, **wishes), SCREEN)
 
 
-@keywords_of(TuneRequest, without=("spec",))
-def tune(data: Any, mechanism: str, *, schema: Any = None, **wishes: Any) -> Tuned:
+@keywords_of(TuneRequest, without=("source", "spec"))
+def tune(data: Any, mechanism: str, **wishes: Any) -> Tuned:
     """The parameters of a mechanism that keep a bound. Measured on the true data, the answer is for the owner alone.
 
     data: anything that `read` takes.
@@ -49,7 +48,8 @@ def tune(data: Any, mechanism: str, *, schema: Any = None, **wishes: Any) -> Tun
     seed: makes the search repeatable.
     people: with `twin_items` the size of a generated twin to measure on; `count`: count the people for it with noise of
         this epsilon; `on_data`: measure on the data although the mechanism makes a promise.
-    items: as for `release`; `schema`: as for `read`.
+    items: as for `release`; `columns`, `schema`, `types` and `duplicates`: as for
+        `read`.
     ledger: a file in which what that spends, or a look at the data, is entered.
 
     `.spec` is what to release with, `.lines` say why, `.found` has all that was tried.
@@ -61,7 +61,7 @@ def tune(data: Any, mechanism: str, *, schema: Any = None, **wishes: Any) -> Tun
         raise RecveilError("tune takes the name of a mechanism, such as 'mask', whose parameters it finds")
     if isinstance(wishes.get("items"), int):  # what items meant before there were files of them
         wishes["twin_items"] = wishes.pop("items")
-    return run_tune(TuneRequest(Input(data, schema=schema), mechanism, **wishes), SCREEN)
+    return run_tune(made(TuneRequest, {"source": data, "spec": mechanism, **wishes}), SCREEN)
 
 
 @keywords_of(ChooseRequest, without=("candidates",))
@@ -99,15 +99,16 @@ def choose(
     return run_choose(ChooseRequest(Input(data), tuple(mechanisms), epsilon, ledger, public, **wishes))
 
 
-@keywords_of(RecommendRequest, without=("engine", "out"))
-def recommend(data: Any, mechanism: str | Mechanism, *, schema: Any = None, **wishes: Any) -> Recommended:
+@keywords_of(RecommendRequest, without=("source", "engine", "out"))
+def recommend(data: Any, mechanism: str | Mechanism, **wishes: Any) -> Recommended:
     """Lists for every user, learned from what a mechanism lets out.
 
     data: anything that `read` takes.
     mechanism: mask or dp-streams, as a spec or an object.
     top: items in a list; `score`: max, the closest item counts, or sum, all of them.
     seed: makes it an experiment that can be repeated.
-    items: as for `release`, and so is `catalogue_is_public`; `schema`: as for `read`.
+    items: as for `release`, and so is `catalogue_is_public`; `columns`, `schema`, `types` and `duplicates`: as for
+        `read`.
     statistics: tables kept by a release, from which to learn at no further cost.
     ledger: where what is spent is entered; `outside_budget`: let in what promises nothing that its budget counts.
     history: as for the command (docs/reference/commands.md), like `minsup` and `similar`.
@@ -118,4 +119,4 @@ def recommend(data: Any, mechanism: str | Mechanism, *, schema: Any = None, **wi
     >>> made.frame().columns
     ['user', 'place', 'item']
     """
-    return run_recommend(RecommendRequest(Input(data, schema=schema), mechanism, **wishes), SCREEN)
+    return run_recommend(made(RecommendRequest, {"source": data, "mechanism": mechanism, **wishes}), SCREEN)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from recveil.errors import unknown
+from recveil.options import part_of
 from recveil.releases.catalogue import one_of
 
 OTHER_NAMES = ("catalogue", "features")  # of items
@@ -25,21 +26,29 @@ def keywords_of(*owners: Any, without: tuple[str, ...] = ()) -> Callable[[Functi
         given = signature(function).parameters.values()
         taken = {p.name: p for p in given if p.name != "wishes"}
         for owner in owners:
-            for one in _keywords(owner):
-                if one.name not in without:
-                    taken.setdefault(one.name, one)
+            for one in _keywords(owner, without):
+                taken.setdefault(one.name, one)
         return _taking(function, sorted(taken.values(), key=lambda p: p.kind))
 
     return dress
 
 
-def _keywords(owner: Any) -> list[Parameter]:
+def _keywords(owner: Any, without: tuple[str, ...]) -> list[Parameter]:
     if isinstance(owner, type):
-        return [
-            Parameter(f.name, Parameter.KEYWORD_ONLY, default=_default(f), annotation=f.type) for f in fields(owner)
-        ]
+        kind = Parameter.KEYWORD_ONLY
+        return [Parameter(f.name, kind, default=_default(f), annotation=f.type) for f in _fields(owner, without)]
     free = Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD
-    return [p if p.kind in free else p.replace(kind=free[0]) for p in signature(owner).parameters.values()]
+    every = (p if p.kind in free else p.replace(kind=free[0]) for p in signature(owner).parameters.values())
+    return [p for p in every if p.name not in without]
+
+
+def _fields(owner: Any, without: tuple[str, ...]) -> Iterator[Field[Any]]:
+    """Those of a request, and in place of a part what is asked of that."""
+    for one in fields(owner):
+        spelling = one.metadata.get("option")
+        parts = (found for found, _ in part_of(*spelling)) if isinstance(spelling, tuple) else (one,)
+        if one.name not in without:
+            yield from (found for found in parts if found.name not in without)
 
 
 def _default(of: Field[Any]) -> Any:

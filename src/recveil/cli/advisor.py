@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from recveil.cli.arguments import Columns, Duplicates, Json, NoSeed, answer, read_released, say
+from recveil.cli.arguments import Columns, Duplicates, Json, answer, read_released, say
 from recveil.cli.commands import Group
 from recveil.errors import RecveilError
 from recveil.options import Argument, Option
@@ -101,7 +101,6 @@ def serve(
     ] = None,
     duplicates: Duplicates = "last",
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """The click advisor in a browser: what a click would give a person and give away, before she clicks.
 

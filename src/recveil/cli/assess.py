@@ -1,47 +1,23 @@
 """recveil assess DATA: how exposed are these people, and which mechanisms fit?"""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from recveil.cli.arguments import (
-    Columns,
-    Data,
-    Json,
-    Memory,
-    SchemaFile,
-    ScratchFolder,
-    Seed,
-    answer,
-    numbers,
-    terminal,
-)
-from recveil.options import Option
+from recveil.cli.arguments import Json, answer, terminal
+from recveil.options import Request
+
+if TYPE_CHECKING:
+    from recveil.actions.assess import AssessRequest
 
 
-def assess(
-    data: Data,
-    columns: Columns = None,
-    schema: SchemaFile = None,
-    known: Annotated[
-        str | None, Option("--known", metavar="R,...", help="How many items the attacker knows: 2,4,8.")
-    ] = None,
-    memory: Memory = None,
-    scratch: ScratchFolder = None,
-    as_json: Json = False,
-    seed: Seed = None,
-) -> None:
+def assess(request: Annotated["AssessRequest", Request("recveil.actions.assess")], as_json: Json = False) -> None:
     """What would happen if DATA were released with nothing but new ids: who would be found, and how easily.
 
     The riskiest people are named by their ids in DATA: the answer is for the owner, not for publication.
 
     Example: recveil assess ratings.csv
     """
-    levels = numbers(known)
-    from recveil.actions.assess import AssessRequest, run_assess
-    from recveil.actions.engine import Engine
-    from recveil.releases.inputs import Input
+    from recveil.actions.assess import run_assess
 
-    room = Engine(memory=memory, scratch=scratch)
-    request = AssessRequest(Input(data, columns, schema=schema), levels, seed, room.memory_bytes, room.scratch)
     with terminal() as progress:
         found = run_assess(request, progress)
     lines = [

@@ -1,23 +1,16 @@
 """recveil audit SPEC: an empirical lower bound on epsilon against the claim."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from recveil.cli.arguments import ItemsFile, Json, SchemaFile, Seed, answer, one_file, terminal
-from recveil.options import Argument, Option
+from recveil.cli.arguments import Json, answer, terminal
+from recveil.options import Request
+
+if TYPE_CHECKING:
+    from recveil.evaluation.audit.request import AuditRequest
 
 
 def audit(
-    spec: Annotated[str, Argument(metavar="SPEC", help="A mechanism, such as dp-streams:epsilon=1,delta=1e-6.")],
-    data: Annotated[str | None, Option(metavar="DATA", help="Data to put the canary into; else a toy.")] = None,
-    columns: Annotated[str | None, Option(metavar="ROLE=NAME,...", help="Such as user=uid,item=movie.")] = None,
-    schema: SchemaFile = None,
-    runs: Annotated[int, Option(help="Releases of each of the two neighbouring data sets.")] = 1000,
-    one_run: Annotated[bool, Option("--one-run", help="One release with many canaries instead.")] = False,
-    canaries: Annotated[int, Option(help="With --one-run: canaries, each in or out by a coin.")] = 1000,
-    items: ItemsFile = None,
-    confidence: Annotated[float, Option(help="Of the bound.")] = 0.95,
-    as_json: Json = False,
-    seed: Seed = None,
+    request: Annotated["AuditRequest", Request("recveil.evaluation.audit.request")], as_json: Json = False
 ) -> None:
     """Release data with and without a canary many times, and bound epsilon from below by what gives it away.
 
@@ -25,21 +18,17 @@ def audit(
 
     Example: recveil audit dp-streams:epsilon=1,delta=1e-6 --runs 500
     """
-    from recveil.evaluation.audit.request import AuditRequest, run_audit
-    from recveil.mechanisms.spec import parse
-    from recveil.releases.inputs import Input
+    from recveil.evaluation.audit.request import run_audit
 
-    rows = Input(data, columns, schema=schema) if data else None
-    request = AuditRequest(parse(spec), rows, runs, one_run, canaries, one_file(items), confidence, seed)
     with terminal() as progress:
         record = run_audit(request, progress).record()
-    how = f"after {runs} releases of each of two data sets ({record['canary']})"
-    if one_run:
+    how = f"after {request.runs} releases of each of two data sets ({record['canary']})"
+    if request.one_run:
         how = f"after one release with {record['canaries']:,} canaries ({record['canary']})"
     claim = "no epsilon" if record["claimed"] is None else f"epsilon {record['claimed']:g} ({record['status']})"
     lines = [
-        f"{record['mechanism']} claims {claim}; epsilon is at least {record['lower']:.3f} with {confidence:.1%} "
-        f"confidence, {how}; total disclosure would have given {record['attainable']:.3f}",
+        f"{record['mechanism']} claims {claim}; epsilon is at least {record['lower']:.3f} with "
+        f"{request.confidence:.1%} confidence, {how}; total disclosure would have given {record['attainable']:.3f}",
         f"what says so: {record['event']}",
     ]
     if record["estimate"] is not None:

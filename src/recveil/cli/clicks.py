@@ -10,7 +10,6 @@ from recveil.cli.arguments import (
     EngineName,
     Json,
     Master,
-    NoSeed,
     SchemaFile,
     answer,
     terminal,
@@ -32,7 +31,6 @@ def clicks(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Utility and privacy of clicks: commonality, disclosure, zones in time order, and what strategies would change.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, answer, say
+from recveil.cli.arguments import EngineName, Json, Master, Owner, answer, say
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
 from recveil.options import Argument, Option
@@ -49,7 +49,6 @@ def decide(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Write the decision sheet of a bundle from what was measured; with --approve or --refuse, sign the decision.
 

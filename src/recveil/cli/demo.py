@@ -31,10 +31,10 @@ def demo(
 
     Example: recveil demo -o demo
     """
+    from recveil.actions.compare import CompareRequest, run_compare
     from recveil.actions.next_steps import starters
     from recveil.evaluation.assess import assess
     from recveil.evaluation.cache import user_cache
-    from recveil.evaluation.compare import CompareRequest, run_compare
     from recveil.evaluation.design import Design
     from recveil.evaluation.warming import compiled_beside
     from recveil.releases.catalogue import read_catalogue
@@ -55,7 +55,7 @@ def demo(
         say(f"\n2. protect in {len(specs)} ways, attack each, and train recommenders on each")
         design = Design(seed or 0, quick=True, only=COMPARED)
         with terminal() as progress:
-            request = CompareRequest(Input(f"sample:{SAMPLE}"), specs, design, user_cache(), items)
+            request = CompareRequest(Input(f"sample:{SAMPLE}"), specs, design=design, cache=user_cache(), items=items)
             report = run_compare(request, progress)
     shown = [f"   {line}".rstrip() for line in text(report, brief=True)]
     made = _released(report, data, items, folder, design)

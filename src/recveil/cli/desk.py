@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-from recveil.cli.arguments import Json, NoSeed, answer, say
+from recveil.cli.arguments import Json, answer, say
 from recveil.errors import RecveilError
 from recveil.options import Argument, Option
 
@@ -35,7 +35,6 @@ def desk(
         Option(min=0.1, metavar="GB", help="That one piece of work may take; else most of what is free."),
     ] = None,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """The release desk in a browser: assess, protect, attack, compare, sign and publish, on this machine alone.
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from recveil.cli.arguments import EngineName, Json, Master, NoSeed, answer, say
+from recveil.cli.arguments import EngineName, Json, Master, answer, say
 from recveil.options import Argument, Option
 
 
@@ -16,7 +16,6 @@ def export(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Write a verified bundle as the folder or file that somebody else's tool opens; rows, hashes and claims stay.
 

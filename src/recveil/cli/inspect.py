@@ -15,11 +15,10 @@ from recveil.cli.arguments import (
     ScratchFolder,
     Types,
     answer,
-    names,
-    one_file,
     say,
     terminal,
 )
+from recveil.cli.commands import names
 from recveil.errors import RecveilError
 from recveil.options import Option
 
@@ -66,7 +65,6 @@ def inspect(
     memory: Memory = None,
     scratch: ScratchFolder = None,
     as_json: Json = False,
-    seed: Annotated[int | None, Option(hidden=True)] = None,  # noqa: ARG001
 ) -> None:
     """What is this file? Its columns and their roles, people, items, ratings, times, and what to type next.
 
@@ -94,9 +92,7 @@ def inspect(
     said = _said(columns, types, declared)
     with _kept(data, said), terminal() as progress:
         how = schema_of(data, columns, types, schema, force, declared)
-        rows, repeats = _facts(
-            Input(data, schema=how), Engine(memory=memory, scratch=scratch), one_file(items), progress
-        )
+        rows, repeats = _facts(Input(data, schema=how), Engine(memory=memory, scratch=scratch), items, progress)
     found = described(rows, repeats)
     found["columns"] = columns_of(data, schema=how)
     found["first_rows"] = _first_rows(data, how)
@@ -113,7 +109,7 @@ def inspect(
         or not (columns or how.is_told_by_names)
         or not kind_of(parts_of(data)[0])
     )
-    file = one_file(items)
+    file = items
     public = f" --items {quote(file)}" if file else ""
     options = f" --schema {quote(schema)}" if schema else f" --columns {quote(columns)}" if columns else ""
     steps = next_steps(data, rows, options, said if unknown and schema is None else None, public)

@@ -1,78 +1,21 @@
 """recveil measure DATA BUNDLE: what does a release give away, and what is it worth?"""
 
-from __future__ import annotations
-
 from collections.abc import Container
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from recveil.cli.arguments import (
-    Columns,
-    Data,
-    EngineName,
-    FoldTags,
-    ItemsFile,
-    Json,
-    LookedLedger,
-    Master,
-    Memory,
-    Owner,
-    SchemaFile,
-    ScratchFolder,
-    Seed,
-    answer,
-    names,
-    numbers,
-    one_file,
-    say,
-    terminal,
-)
+from recveil.cli.arguments import Json, Owner, answer, say, terminal
 from recveil.cli.keys import signer_of
 from recveil.errors import RecveilError
-from recveil.options import Argument, Option
+from recveil.options import Option, Request
 
 if TYPE_CHECKING:
+    from recveil.actions.measure import MeasureRequest
     from recveil.evaluation.measure import Findings
 
 
 def measure(
-    data: Data,
-    bundle: Annotated[str, Argument(metavar="BUNDLE", help="A release of DATA: a bundle, or a file of another tool.")],
-    columns: Columns = None,
-    schema: SchemaFile = None,
-    id_map: Annotated[
-        str | None, Option("--map", metavar="FILE", help="Which record is whose, from --keep-map: for scoring.")
-    ] = None,
-    holdout: Annotated[
-        str | None, Option("--holdout", metavar="FILE", help="People of DATA who are not in the release.")
-    ] = None,
-    only: Annotated[str | None, Option("--only", metavar="NAMES", help="Such as linkage,membership; else all.")] = None,
-    known: Annotated[
-        str | None, Option("--known", metavar="R,...", help="How many items the linkage attacker knows: 2,4,8.")
-    ] = None,
-    recipient: Annotated[
-        str | None,
-        Option(metavar="NAME", help="In place of --known: as many as who receives it is taken to know; or a file."),
-    ] = None,
-    known_items: Annotated[str, Option(help="Which ones: random, rare, consecutive.")] = "random",
-    ratings: Annotated[
-        bool | None, Option("--ratings/--no-ratings", help="With their ratings, or without; else both.")
-    ] = None,
-    shadows: Annotated[
-        int, Option(help="Releases of halves of DATA from which an attacker learns; 32 give the number.")
-    ] = 0,
-    command: Annotated[
-        str | None,
-        Option(metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'),
-    ] = None,
-    items: ItemsFile = None,
-    seconds: Annotated[float, Option(help="That COMMAND may take for one release.")] = 600.0,
-    also: Annotated[
-        str | None, Option(metavar="BUNDLE", help="Another release of the same people, to be matched with.")
-    ] = None,
-    also_map: Annotated[str | None, Option(metavar="FILE", help="The map of that other release.")] = None,
-    attributes: Annotated[
-        str | None, Option(metavar="FILE", help="What people are: user and other columns, csv or parquet.")
-    ] = None,
+    request: Annotated["MeasureRequest", Request("recveil.actions.measure")],
     keep: Annotated[
         bool, Option("--keep", help="Keep what is found in the owner's folder, for recveil decide.")
     ] = False,
@@ -80,14 +23,7 @@ def measure(
     owner: Owner = None,
     out: Annotated[str | None, Option("-o", "--out", metavar="FILE", help="The report as a page, .html.")] = None,
     every: Annotated[bool, Option("--all", help="Every number, not the verdict alone.")] = False,
-    ledger: LookedLedger = None,
-    fold_tags: FoldTags = False,
-    engine: EngineName = "local",
-    master: Master = None,
-    memory: Memory = None,
-    scratch: ScratchFolder = None,
     as_json: Json = False,
-    seed: Seed = None,
 ) -> None:
     """Attack a bundle from files alone and report what comes out, with intervals, controls and chance.
 
@@ -95,37 +31,21 @@ def measure(
 
     Example: recveil measure ratings.csv out --map map.csv --holdout held.parquet
     """
-    levels, only_these, file = numbers(known), names(only), one_file(items)
-    if file in ("random", "rare", "consecutive"):  # what --items meant before there were files of them
-        known_items, file = str(file), None
+    if request.resources.items in ("random", "rare", "consecutive"):  # before there were files of items
+        say("--items names a file of items now; which items an attacker knows is --known-items")
+        others = replace(request.resources, items=None)
+        request = replace(request, known_items=request.resources.items, resources=others)
     signer = signer_of(sign)
     if out:
         from recveil.formats.files import check_writable
 
         check_writable(out, (".html",))
-        if engine != "local":
+        if request.engine.on_spark:
             raise RecveilError("-o is for --engine local; on Spark too little is measured for a page")
         import altair  # noqa: F401  # the pictures need it: better to know now than after minutes of work
-    from recveil.actions.engine import Engine
-    from recveil.actions.measure import MeasureRequest, run_measure
-    from recveil.evaluation.resources import AttackerResources
-    from recveil.releases.inputs import Input
+    from recveil.actions.measure import run_measure
 
-    request = MeasureRequest(
-        data=Input(data, columns, fold_tags=fold_tags, schema=schema),
-        release=bundle,
-        id_map=id_map,
-        holdout=Input(holdout, fold_tags=fold_tags) if holdout else None,
-        only=only_these,
-        known=levels,
-        recipient=recipient,
-        known_items=known_items,
-        ratings=ratings,
-        seed=seed,
-        engine=Engine(engine, master, memory, scratch),
-        ledger=ledger,
-        resources=AttackerResources(shadows, command, seconds, also, also_map, attributes, file),
-    )
+    bundle = str(request.release)
     with terminal() as progress:
         found = run_measure(request, progress)
     if keep or signer:
@@ -164,7 +84,7 @@ def table(rows: list[dict[str, Any]], weak: Container[str] = ()) -> list[str]:
     return lines
 
 
-def _lines(found: Findings, every: bool) -> list[str]:
+def _lines(found: "Findings", every: bool) -> list[str]:
     from recveil.report.summary import summary
 
     record = found.record()

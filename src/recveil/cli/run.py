@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from recveil.cli.arguments import Json, NoSeed, answer, terminal
+from recveil.cli.arguments import Json, answer, terminal
 from recveil.cli.keys import passphrase
 from recveil.options import Argument, Option
 
@@ -16,7 +16,6 @@ def run(
         bool, Option("--compare/--no-compare", help="Compare the candidates first; else only the chosen one.")
     ] = True,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Do everything that a desk.toml asks for and that is not done: compare, release, attack, decide, publish.
 

@@ -15,7 +15,6 @@ from recveil.cli.arguments import (
     Trust,
     Types,
     answer,
-    one_file,
     say,
     terminal,
 )
@@ -63,7 +62,7 @@ def new(
     from recveil.series.opening import SeriesRequest, run_new_series, window_mechanism
 
     request = SeriesRequest(
-        out, with_, ledger, epsilon, delta, participations, period, window, _day("--start", start), one_file(items),
+        out, with_, ledger, epsilon, delta, participations, period, window, _day("--start", start), items,
         catalogue_is_public, publish_titles, unit, late, carry, seed,
     )  # fmt: skip
     made = run_new_series(request)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from recveil.cli.arguments import EngineName, Json, Master, NoSeed, Owner, Trust, answer
+from recveil.cli.arguments import EngineName, Json, Master, Owner, Trust, answer
 from recveil.options import Argument, Option
 
 
@@ -19,7 +19,6 @@ def verify(
     engine: EngineName = "local",
     master: Master = None,
     as_json: Json = False,
-    seed: NoSeed = None,  # noqa: ARG001
 ) -> None:
     """Prove that a bundle's files belong together, say who signed what, and how it stands.
 

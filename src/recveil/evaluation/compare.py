@@ -7,7 +7,7 @@ part is shown to recommenders trained on a release (the query) and the rest is w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,87 +19,28 @@ from recveil.evaluation.advice import advise
 from recveil.evaluation.cache import Cache, fingerprint
 from recveil.evaluation.candidates import ExternalRelease, candidates, first_paragraph, spec_of
 from recveil.evaluation.catalogue import MEASURES, attackers
-from recveil.evaluation.choose import honest_ways
 from recveil.evaluation.design import Design, HeldOut, measures, split
-from recveil.evaluation.estimate import estimate
 from recveil.evaluation.inspect import inspect
-from recveil.evaluation.item_overview import looks_private
 from recveil.evaluation.losses import entry_of
 from recveil.evaluation.measured import mismatch
-from recveil.evaluation.people import labelled, print_of, read_people
+from recveil.evaluation.people import labelled, print_of
 from recveil.evaluation.shadows import Halves, maker, of_halves, with_day_before
 from recveil.guarantee import from_record
 from recveil.measurement import Measure, Measurement, SkippedError, Trial, attempt, trial
 from recveil.mechanism import Mechanism
-from recveil.releases.catalogue import Catalogue, as_catalogue, shared, tells
-from recveil.releases.disk import planned
-from recveil.releases.inputs import Input
-from recveil.releases.ledger import look
-from recveil.releases.progress import SILENT, Progress
+from recveil.releases.catalogue import Catalogue, shared, tells
 from recveil.releases.release import Release, release
 from recveil.report.table import Entry, Report, Words
-from recveil.samples import WORDS
 
 Step = Callable[[str], None]  # told what has just been done
-
-
-@dataclass(frozen=True)
-class CompareRequest:
-    """`candidates`: specs, mechanisms, and files or bundles made elsewhere. A cache without a folder keeps nothing.
-
-    `items`: the public file, or lists of ids, over which the mechanisms release, as a Catalogue or as a file.
-    `attributes`: what people are, which attackers infer, blur hides. `ledger`: where this look at the data is entered.
-    A log that takes more than `memory` bytes is compared in parts, by way of `scratch`.
-    """
-
-    data: Input
-    candidates: tuple[Any, ...]
-    design: Design = field(default_factory=Design)
-    cache: Cache = field(default_factory=lambda: Cache(None))
-    items: Any = None
-    attributes: str | pl.DataFrame | None = None
-    ledger: str | None = None
-    memory: int | None = None
-    scratch: str | None = None
-
-
-def run_compare(request: CompareRequest, progress: Progress = SILENT) -> Report:
-    """A Report on what the request names, after a note on how long it will take."""
-    if (plan := planned(request.data, request.memory)) is not None:
-        from recveil.evaluation.compare_parts import compare_parts
-
-        return compare_parts(request, plan, progress)
-    lists, about = as_catalogue(request.items), request.attributes
-    people = None if about is None else read_people(about)
-    chosen = measures(request.design, people is not None, tells(lists))
-    rows = request.data.rows(progress)
-    wanted = candidates(rows, request.candidates, people)
-    if len(wanted) < len(request.candidates):
-        progress.note("what was named twice is compared once")
-    if not request.data.is_sample:
-        look(request.ledger, "compare", list(map(spec_of, wanted)), lambda: fingerprint(rows))
-        honest_ways(wanted, progress)
-        for line in looks_private(lists, rows):
-            progress.note(line)
-    cost = f"{estimate(rows, wanted, chosen, request.design)} at most"
-    progress.note(f"{len(wanted)} mechanisms, {len(chosen)} measures: {cost}")
-    tick, name = progress.counter("comparing", len(wanted) * (len(chosen) + 1)), request.data.name
-    words = WORDS.get(name.removeprefix("sample:").partition("?")[0]) if request.data.is_sample else None
-    return compare(
-        rows, wanted, request.design, cache=request.cache,
-        step=lambda _: tick(1), source=name,
-        words=Words(*words) if words else None,
-        catalogue=lists,
-        people=people,
-    )  # fmt: skip
 
 
 def compare(
     data: Interactions,
     given: Sequence[Any],
-    design: Design = Design(),  # noqa: B008
+    design: Design = Design(),
     *,
-    cache: Cache = Cache(None),  # noqa: B008
+    cache: Cache = Cache(None),
     step: Step = lambda done: None,  # noqa: ARG005
     source: str = "data",
     words: Words | None = None,

@@ -46,7 +46,7 @@ from recveil.report.table import Entry, Report, Words
 from recveil.splits import name_bound
 
 if TYPE_CHECKING:
-    from recveil.evaluation.compare import CompareRequest
+    from recveil.actions.compare import CompareRequest
 
 NO_SHADOWS = "shadow: releases of halves are made of logs that memory holds"
 
@@ -69,9 +69,9 @@ def compare_parts(request: CompareRequest, plan: DiskPlan, progress: Progress) -
         if wish:
             raise RecveilError(f"{what} is for logs that memory holds; leave it out, or allow more with --memory")
     chosen = measures(design, False, tells(lists))
-    with plan.scratch(request.scratch or ".", progress) as folder:
+    with plan.scratch(request.engine.scratch or ".", progress) as folder:
         log = _split(request.data, folder, plan.parts, design.holdout, design.seed, progress)
-        wanted = candidates(log.table.specimen, request.candidates)
+        wanted = candidates(log.table.specimen, request.all_candidates)
         if not request.data.is_sample:
             look(request.ledger, "compare", list(map(spec_of, wanted)), lambda: log.digest)
             honest_ways(wanted, progress)
@@ -84,7 +84,7 @@ def compare_parts(request: CompareRequest, plan: DiskPlan, progress: Progress) -
                 with _released(one, log, lists, design.seed, folder / f"release-{number}", plan.parts, progress) as out:
                     tick(1)
                     how = HowMeasured(design.seed, {}, spec_of(one), riskiest=False)
-                    given = Parted(*out.tables, out.made.id_map, log.holdout, request.memory or 0)
+                    given = Parted(*out.tables, out.made.id_map, log.holdout, request.engine.memory_bytes or 0)
                     made = measure_parts(given, chosen, how, tick=tick, report=out.entered)
             except (RecveilError, MemoryError) as reason:
                 skipped.append(str(reason) if isinstance(reason, RecveilError) else f"{spec_of(one)}: {NO_MEMORY}")

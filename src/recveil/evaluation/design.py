@@ -13,6 +13,8 @@ from recveil.errors import RecveilError, unknown
 from recveil.evaluation.catalogue import MEASURES, MeasureEntry
 from recveil.items import PublicItems
 from recveil.measurement import Measure, Trial, trial
+from recveil.options import asked, option
+from recveil.releases.asked import SEED
 from recveil.releases.release import Release
 from recveil.splits import before_and_after, holdout_users
 
@@ -29,12 +31,14 @@ class Design:
     `shadows`: releases of halves that the shadow attack learns from; 0: none.
     """
 
-    seed: int = 0
-    holdout: float = 0.2
-    splits: int = 1
-    quick: bool = False
-    only: tuple[str, ...] | None = None
-    shadows: int | None = None
+    seed: int = asked(SEED, 0)
+    holdout: float = option(0.2, help="The share of people held out as strangers and judges.")
+    splits: int = option(1, help="For the order of algorithms; 5 or more to trust it.")
+    quick: bool = option(False, "--quick", help="The quick referees: for a first look.")
+    only: tuple[str, ...] | None = option(None, metavar="NAMES", help="Measures, such as linkage,lift.")
+    shadows: int | None = option(
+        None, help="Releases of halves to learn an attack from; else 16, 8 with --quick; 0: none."
+    )
 
     @property
     def n_shadows(self) -> int:

@@ -5,6 +5,7 @@ The histories stay with those who have them: nothing of them is added to the bun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,10 @@ import polars as pl
 from recveil.data import Interactions
 from recveil.errors import RecveilError
 from recveil.mechanisms.dp_ratings.predicting import ItemTables, from_frames
+from recveil.options import argument, asked, option
+from recveil.releases.asked import COLUMNS
 from recveil.releases.bundle import load
-from recveil.releases.inputs import Input
+from recveil.releases.inputs import Input, as_input
 from recveil.releases.progress import SILENT, Progress
 
 
@@ -25,14 +28,17 @@ class PredictRequest:
     person the `top` items that she would rate highest among those that she has not rated.
     """
 
-    bundle: str
-    history: Input
-    pairs: Input | None = None
-    top: int = 10
+    bundle: str = argument(metavar="BUNDLE", help="A release of dp-ratings.")
+    history: Any = argument(metavar="HISTORY", help="What people rated: user, item, rating.")
+    pairs: Any = option(None, metavar="FILE", help="Predict these: a table of user and item.")
+    top: int = option(10, help="Without --pairs: as many new items of each person, the best first.")
+    columns: Mapping[str, str] | str | None = asked(COLUMNS, None)
 
     def __post_init__(self) -> None:
         if self.top < 1:
             raise RecveilError(f"--top must be at least 1, not {self.top}")
+        object.__setattr__(self, "history", as_input(self.history, columns=self.columns))
+        object.__setattr__(self, "pairs", None if self.pairs is None else as_input(self.pairs))
 
 
 @dataclass(frozen=True)

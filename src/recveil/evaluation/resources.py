@@ -18,6 +18,8 @@ from recveil.guarantee import Guarantee
 from recveil.ids import places
 from recveil.measurement import SecondRelease, Shadows, Trial, owners
 from recveil.mechanisms.spec import is_named, parse
+from recveil.options import asked, option
+from recveil.releases.asked import ITEMS
 from recveil.releases.catalogue import shared, tells
 
 
@@ -27,13 +29,17 @@ class AttackerResources:
     mechanism of ours did. also: a second bundle of the same people, with its map. attributes: a table of people.
     items: the public file or lists over which the release was made, for its shadows."""
 
-    shadows: int = 0
-    command: str | None = None
-    seconds: float = SECONDS
-    also: str | None = None
-    also_map: str | None = None
-    attributes: str | pl.DataFrame | None = None
-    items: Any = None
+    shadows: int = option(0, help="Releases of halves of DATA from which an attacker learns; 32 give the number.")
+    command: str | None = option(
+        None, metavar="COMMAND", help='Makes the shadows of another tool\'s release: "tool {in} {out}".'
+    )
+    seconds: float = option(SECONDS, help="That COMMAND may take for one release.")
+    items: Any = asked(ITEMS, None)
+    also: str | None = option(None, metavar="BUNDLE", help="Another release of the same people, to be matched with.")
+    also_map: str | None = option(None, metavar="FILE", help="The map of that other release.")
+    attributes: str | pl.DataFrame | None = option(
+        None, metavar="FILE", help="What people are: user and other columns, csv or parquet."
+    )
 
 
 NO_RESOURCES = AttackerResources()

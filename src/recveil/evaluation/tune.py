@@ -22,8 +22,10 @@ from recveil.evaluation.tuning.mask import tune_mask
 from recveil.evaluation.tuning.usefulness import tune_usefulness, usefulness_bound
 from recveil.mechanisms import known_mechanisms
 from recveil.mechanisms.spec import may_prove, parse
+from recveil.options import asked, option, part
 from recveil.randomness import source
 from recveil.releases import ledger as ledgers
+from recveil.releases.asked import ITEMS, SEED, mechanism
 from recveil.releases.catalogue import Catalogue, as_catalogue, read_catalogue, shared, tells
 from recveil.releases.counting import enter_count
 from recveil.releases.inputs import SAMPLE, Input
@@ -50,16 +52,18 @@ class TuneRequest:
     many items as the list, and its own are then taken to be public.
     """
 
-    data: Input
-    spec: str
-    keep: str | None = None
-    people: int | None = None
-    twin_items: int | None = None
-    on_data: bool = False
-    seed: int | None = None
-    items: Any = None
-    count: float | None = None
-    ledger: str | None = None
+    data: Input = part(Input, "source", "columns", "schema", "types", "duplicates")
+    spec: str = asked(mechanism("A mechanism that can be tuned, such as mask."))
+    keep: str | None = option(
+        None, metavar="BOUND", help="Such as lift>=0.7, skill>=0.8, agreement>=0.8 or linkage@8<=0.1."
+    )
+    people: int | None = option(None, metavar="N", help="Measure on a generated twin with so many people, not on DATA.")
+    twin_items: int | None = option(None, metavar="N", help="And with so many items.")
+    on_data: bool = option(False, "--on-data", help="Measure on DATA, although no promise covers what is found there.")
+    seed: int | None = asked(SEED, None)
+    items: Any = asked(ITEMS, None)
+    count: float | None = option(None, metavar="EPSILON", help="Or with as many as there are, counted with this noise.")
+    ledger: str | None = option(None, metavar="FILE", help="Enter what --count spends, or that DATA were looked at.")
 
     def __post_init__(self) -> None:
         if self.count is not None and not 0 < self.count <= 1:

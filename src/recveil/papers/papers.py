@@ -45,7 +45,7 @@ def reproduce(
     folder: Path,
     told: Progress = quiet,
     figures: Path | None = None,
-    cache: Cache = Cache(None),  # noqa: B008
+    cache: Cache = Cache(None),
 ) -> list[Claim]:
     """The claims of a paper. Parts that the cache knows are not made again, unless their figures are to be drawn."""
     paper = PAPERS[name]

@@ -15,6 +15,8 @@ from recveil.formats.checking import Broken, Note, Types
 from recveil.formats.parts import name_of
 from recveil.formats.schema import BY_FILE, BY_OPTIONS, Schema, as_schema
 from recveil.mechanism import Mechanism
+from recveil.options import asked
+from recveil.releases.asked import COLUMNS, DATA, DUPLICATES, FOLD_TAGS, SCHEMA, TYPES
 from recveil.releases.progress import SILENT, WARNING, Progress
 
 SAMPLE = "sample:"
@@ -28,13 +30,13 @@ class Input:
     `schema`: a declaration of columns, types and scale in their place, or its file.
     """
 
-    source: Any
-    columns: Mapping[str, str] | str | None = None
-    duplicates: str = "last"
-    fold_tags: bool = False
-    types: Types | str | None = None
+    source: Any = asked(DATA)
+    columns: Mapping[str, str] | str | None = asked(COLUMNS, None)
+    duplicates: str = asked(DUPLICATES, "last")
+    fold_tags: bool = asked(FOLD_TAGS, False)
+    types: Types | str | None = asked(TYPES, None)
     broken: Broken = "refuse"
-    schema: Schema | str | PathLike[str] | None = None
+    schema: Schema | str | PathLike[str] | None = asked(SCHEMA, None)
 
     def __post_init__(self) -> None:
         if isinstance(self.source, list | tuple) and len(self.source) == 1:

@@ -6,12 +6,19 @@ import csv
 import io
 from collections.abc import Mapping
 from shlex import quote
+from typing import Any
 
+from recveil.actions.assess import AssessRequest
+from recveil.actions.compare import CompareRequest
+from recveil.actions.measure import MeasureRequest
+from recveil.actions.publish import ReleaseRequest
 from recveil.desk.project.choices import Choices
 from recveil.desk.project.deciding import terms_file
 from recveil.desk.project.jobs import JobStore
 from recveil.desk.project.plan import FILE, attack_levels, keeps_ids
 from recveil.desk.project.solving import bound
+from recveil.evaluation.tune import TuneRequest
+from recveil.options import command_line
 
 
 def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, list[str]]:
@@ -19,18 +26,19 @@ def commands(desk: JobStore, choices: Choices, bundle: str | None) -> dict[str, 
     run = f"recveil run {quote(str(desk.project.file))}"
     if not choices.data.source:
         return {"start": ["recveil inspect DATA"]}
-    data = _data(desk, choices)
+    given = _given(desk, choices)
+    data = command_line("", AssessRequest, **given).removeprefix("recveil  ")
     name = bundle or "BUNDLE"
     place = f"bundles/{name}"
     ledger = choices.release.ledger
     return {
         "start": [f"recveil inspect {data}"],
         "people": [f"recveil inspect {data}"],
-        "exposure": [f"recveil assess {data} --seed {choices.candidates.seed}"],
+        "exposure": [command_line("assess", AssessRequest, **given, seed=choices.candidates.seed)],
         "recipient": [f"recveil decide {place} --recipient {quote(choices.recipient.name or 'public')}"],
-        "use": _tune(choices, data),
-        "candidates": _compare(choices, data),
-        "red-team": [_release(choices, data, name), _measure(desk, choices, data, name)],
+        "use": _tune(choices, given),
+        "candidates": _compare(choices, given),
+        "red-team": [_release(choices, given, name), _measure(desk, choices, given, name)],
         "decide": _decide(desk, choices, name),
         "publish": [f"recveil verify {place}", *(_export(to, place) for to in choices.publish.exports), run],
         "judge": _judge(choices, data, place),
@@ -42,16 +50,15 @@ def _series(desk: JobStore) -> list[str]:
     return [f"recveil series show {quote(f.parent.name)}" for f in sorted(desk.project.folder.glob("*/series.json"))]
 
 
-def _data(desk: JobStore, choices: Choices) -> str:
+def _given(desk: JobStore, choices: Choices) -> dict[str, Any]:
+    """The fields of an Input."""
     data = choices.data
-    parts = [quote(data.source if data.source.startswith("sample:") else str(desk.project.path(data.source)))]
-    if data.columns:
-        parts.append("--columns " + quote(_line(data.columns)))
-    if data.types:
-        parts.append("--types " + quote(_line(data.types)))
-    if data.schema:
-        parts.append("--schema " + quote(str(desk.project.path(data.schema))))
-    return " ".join(parts)
+    return {
+        "source": data.source if data.source.startswith("sample:") else desk.project.path(data.source),
+        "columns": _line(data.columns) if data.columns else None,
+        "types": _line(data.types) if data.types else None,
+        "schema": desk.project.path(data.schema) if data.schema else None,
+    }
 
 
 def _line(mapping: Mapping[str, str]) -> str:
@@ -61,63 +68,61 @@ def _line(mapping: Mapping[str, str]) -> str:
     return made.getvalue()
 
 
-def _tune(choices: Choices, data: str) -> list[str]:
+def _tune(choices: Choices, given: dict[str, Any]) -> list[str]:
     use = choices.use
     if not use.what:
         return []
-    size = f" --people {use.people}" if use.on == "twin" and use.people else ""
-    size += f" --twin-items {use.items}" if size and use.items else ""
-    size += f" --items {quote(choices.data.items)}" if choices.data.items else ""
-    return [f"recveil tune {data} --with MECHANISM --keep '{bound(choices)}'{size}{' --on-data' * (use.on == 'data')}"]
+    twin = use.people if use.on == "twin" and use.people else None
+    wishes = {"spec": "MECHANISM", "keep": bound(choices), "on_data": use.on == "data", "people": twin}
+    wishes |= {"twin_items": use.items or None if twin else None, "items": choices.data.items or None}
+    return [command_line("tune", TuneRequest, **given, **wishes)]
 
 
-def _compare(choices: Choices, data: str) -> list[str]:
+def _compare(choices: Choices, given: dict[str, Any]) -> list[str]:
     wanted = choices.candidates
-    with_ = [f"--with {quote(spec)}" for spec in wanted.specs] + [f"--release {quote(file)}" for file in wanted.files]
-    how = (
-        [f"--only {','.join(wanted.measures)}"] * bool(wanted.measures)
-        + ["--quick"] * wanted.quick
-        + [f"--items {quote(choices.data.items)}"] * bool(choices.data.items)
-        + [f"--shadows {wanted.shadows}", f"--seed {wanted.seed}"]
-    )
-    return [" ".join([f"recveil compare {data}", *with_, *how, "-o report.html"])] if with_ else []
+    line = command_line(
+        "compare", CompareRequest, **given, candidates=wanted.specs, releases=wanted.files,
+        only=wanted.measures or None,
+        quick=wanted.quick,
+        items=choices.data.items or None,
+        shadows=wanted.shadows,
+    )  # fmt: skip
+    return [f"{line} --seed {wanted.seed} -o report.html"] if wanted.specs or wanted.files else []
 
 
-def _release(choices: Choices, data: str, name: str) -> str:
+def _release(choices: Choices, given: dict[str, Any], name: str) -> str:
     wishes, spec = choices.release, choices.candidates.chosen
-    parts = [f"recveil release {data} --with {quote(spec.removeprefix(FILE) or 'MECHANISM')} -o bundles/{name}"]
-    if wishes.holdout:
-        parts.append(f"--holdout {wishes.holdout:g} --holdout-file private/{name}-held.parquet")
-    if keeps_ids(spec):
-        parts.append(f"--keep-map private/{name}-map.csv")
-    for option, value in (("format", wishes.format), ("time", wishes.time), ("licence", wishes.licence)):
-        if value and value not in ("parquet", "auto"):
-            parts.append(f"--{option} {quote(value)}")
-    if wishes.catalogue or choices.data.items:
-        parts.append(f"--items {quote(wishes.catalogue or choices.data.items)}")
-    parts += ["--publish-titles"] * wishes.publish_titles
-    if wishes.catalogue_is_public:
-        parts.append("--catalogue-is-public")
-    if wishes.ledger:
-        parts.append(f"--ledger {quote(wishes.ledger)}")
-    parts.append(f"--sign {quote(choices.owner.key or 'keys/owner.key')}")
-    return " ".join(parts + [f"--seed {wishes.seed}"] * (wishes.seed >= 0))
+    line = command_line(
+        "release", ReleaseRequest, **given, mechanism=spec.removeprefix(FILE) or "MECHANISM", out=f"bundles/{name}",
+        holdout=wishes.holdout,
+        holdout_file=f"private/{name}-held.parquet" if wishes.holdout else None,
+        keep_map=f"private/{name}-map.csv" if keeps_ids(spec) else None,
+        format=wishes.format,
+        time=wishes.time,
+        licence=wishes.licence or None,
+        catalogue=wishes.catalogue or choices.data.items or None,
+        catalogue_is_public=wishes.catalogue_is_public,
+        publish_titles=wishes.publish_titles,
+        ledger=wishes.ledger or None,
+        seed=wishes.seed if wishes.seed >= 0 else None,
+    )  # fmt: skip
+    return f"{line} --sign {quote(choices.owner.key or 'keys/owner.key')}"
 
 
-def _measure(desk: JobStore, choices: Choices, data: str, name: str) -> str:
+def _measure(desk: JobStore, choices: Choices, given: dict[str, Any], name: str) -> str:
     how = choices.red_team
-    known = ",".join(map(str, attack_levels(desk.project, choices)))
-    parts = [f"recveil measure {data} bundles/{name}"]
-    if choices.release.holdout:
-        parts.append(f"--holdout private/{name}-held.parquet")
-    if keeps_ids(choices.candidates.chosen):
-        parts.append(f"--map private/{name}-map.csv")
-    parts.append(f"--known {known} --known-items {how.items}")
-    parts += {"both": [], "with": ["--ratings"], "without": ["--no-ratings"]}[how.ratings]
-    parts += [f"--only {','.join(how.measures)}"] * bool(how.measures)
-    parts += [f"--shadows {how.shadows}"] * (how.shadows > 0)
-    parts += [f"--items {quote(choices.data.items)}"] * bool(choices.data.items)
-    return " ".join([*parts, f"--sign {quote(choices.owner.key or 'keys/owner.key')}"])
+    line = command_line(
+        "measure", MeasureRequest, **given, release=f"bundles/{name}",
+        holdout=f"private/{name}-held.parquet" if choices.release.holdout else None,
+        id_map=f"private/{name}-map.csv" if keeps_ids(choices.candidates.chosen) else None,
+        known=attack_levels(desk.project, choices),
+        known_items=how.items,
+        ratings={"both": None, "with": True, "without": False}[how.ratings],
+        only=how.measures or None,
+        shadows=max(how.shadows, 0),
+        items=choices.data.items or None,
+    )  # fmt: skip
+    return f"{line} --sign {quote(choices.owner.key or 'keys/owner.key')}"
 
 
 def _decide(desk: JobStore, choices: Choices, name: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from recveil.actions.assess import AssessRequest, run_assess
+from recveil.actions.compare import CompareRequest, run_compare
 from recveil.actions.next_steps import starters
 from recveil.data import Interactions
 from recveil.desk.project.bundles import ledger_file
@@ -25,7 +26,6 @@ from recveil.evaluation.advice import advise, scale_of, told_scale
 from recveil.evaluation.assess import itself
 from recveil.evaluation.attacks.linkage import linkage
 from recveil.evaluation.cache import Cache
-from recveil.evaluation.compare import CompareRequest, run_compare
 from recveil.evaluation.design import Design
 from recveil.evaluation.inspect import column_names, columns_of, inspect
 from recveil.evaluation.tune import WORLDS, TuneRequest, run_tune
@@ -160,7 +160,9 @@ def candidate(project: Project, job: Job, progress: Progress) -> Any:
     cache = Cache(project.room("results") / "measured")
     ledger = ledger_file(project, choices)
     return run_compare(
-        CompareRequest(project.input(choices.data), (one,), design, cache, project.items(choices), ledger=ledger),
+        CompareRequest(
+            project.input(choices.data), (one,), design=design, cache=cache, items=project.items(choices), ledger=ledger
+        ),
         progress,
     ).record()
 

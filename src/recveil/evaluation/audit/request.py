@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from recveil.evaluation.audit import Audited, audit
 from recveil.evaluation.audit.one_run import AuditedOnce, audit_in_one_run
-from recveil.mechanism import Mechanism
+from recveil.mechanisms.spec import as_mechanism
+from recveil.options import argument, asked, option
+from recveil.releases.asked import COLUMNS, ITEMS, SCHEMA, SEED
 from recveil.releases.catalogue import as_catalogue
-from recveil.releases.inputs import Input
+from recveil.releases.inputs import as_input
 from recveil.releases.progress import SILENT, Progress
 
 
@@ -21,14 +24,21 @@ class AuditRequest:
     neighbouring data sets.
     """
 
-    mechanism: Mechanism
-    data: Input | None = None
-    runs: int = 1000
-    one_run: bool = False
-    canaries: int = 1000
-    items: Any = None
-    confidence: float = 0.95
-    seed: int | None = None
+    mechanism: Any = argument(metavar="SPEC", help="A mechanism, such as dp-streams:epsilon=1,delta=1e-6.")
+    data: Any = option(None, metavar="DATA", help="Data to put the canary into; else a toy.")
+    columns: Mapping[str, str] | str | None = asked(COLUMNS, None)
+    schema: Any = asked(SCHEMA, None)
+    runs: int = option(1000, help="Releases of each of the two neighbouring data sets.")
+    one_run: bool = option(False, "--one-run", help="One release with many canaries instead.")
+    canaries: int = option(1000, help="With --one-run: canaries, each in or out by a coin.")
+    items: Any = asked(ITEMS, None)
+    confidence: float = option(0.95, help="Of the bound.")
+    seed: int | None = asked(SEED, None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mechanism", as_mechanism(self.mechanism))
+        if self.data is not None:
+            object.__setattr__(self, "data", as_input(self.data, columns=self.columns, schema=self.schema))
 
 
 def run_audit(request: AuditRequest, progress: Progress = SILENT) -> Audited | AuditedOnce:
