@@ -233,7 +233,7 @@ def attack(data: Any, released: Any, *, only: Sequence[str] | None = None, **wis
     return found  # of data, not of a trial
 
 
-@keywords_of(CompareRequest, without=("source", "candidates", "releases", "cache"))
+@keywords_of(CompareRequest, without=("source", "candidates", "releases", "cache", "engine"))
 def compare(data: Any, mechanisms: Sequence[Any], *, seed: int = 0, **wishes: Any) -> Report:
     """Several releases of the same people, attacked and used alike.
 
