@@ -38,6 +38,23 @@ def give_signed(total: Ints, hers: Ints, touched: Ints, n: int, unit: int) -> No
 
 
 @njit(cache=True)
+def give_whole(total: Ints, hers: Ints, unit: int) -> None:
+    """The same of all cells in their order, which is quicker."""
+    square = 0
+    for cell in range(len(hers)):
+        square += hers[cell] * hers[cell]
+    norm = isqrt(square)
+    if norm * norm < square:
+        norm += 1
+    for cell in range(len(hers)):
+        v = hers[cell]
+        if square > unit * unit:
+            v = v * unit // norm if v >= 0 else -(-v * unit // norm)
+        total[cell] += v
+        hers[cell] = 0
+
+
+@njit(cache=True)
 def _stand(out: Ints, s: int, vectors: Singles, z: Any) -> None:
     """The sum of the vectors of s items."""
     z[:] = 0.0
@@ -74,7 +91,7 @@ def count_products(people: Ints, starts: Ints, item: NDArray[np.int32], vectors:
     """z z' of every basket's direction z: the upper triangle row by row, cells off the diagonal times sqrt(2)."""
     n_items, d = vectors.shape
     cells = d * (d + 1) // 2
-    total, hers, touched = np.zeros(cells, np.int64), np.zeros(cells, np.int64), np.arange(cells)
+    total, hers = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
     keep, z, root = np.arange(n_items).astype(np.int32), np.empty(d), np.sqrt(2.0)
     seen, out = np.full(n_items, -1, dtype=np.int64), np.empty(n_items, dtype=np.int64)
     for p in range(len(people) - 1):
@@ -83,13 +100,15 @@ def count_products(people: Ints, starts: Ints, item: NDArray[np.int32], vectors:
             length = _length(z)
             if length < 1e-9:
                 continue
+            z /= length
             cell = 0
             for i in range(d):
-                for j in range(i, d):
-                    scale = unit if i == j else unit * root
-                    hers[cell] += np.int64(scale * (z[i] / length) * (z[j] / length))
-                    cell += 1
-        give_signed(total, hers, touched, cells, unit)
+                hers[cell] += np.int64(unit * z[i] * z[i])
+                scale = unit * root * z[i]
+                for j in range(i + 1, d):
+                    hers[cell + j - i] += np.int64(scale * z[j])
+                cell += d - i
+        give_whole(total, hers, unit)
     return total
 
 

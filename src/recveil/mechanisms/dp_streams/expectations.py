@@ -22,6 +22,7 @@ _CERTAIN = 2.0  # deviations by which people's places must fit better than momen
 _DOUBT = 0.5  # how far the strength of tastes may lie from 1, about
 _EIGENS = 2048  # paired items up to which directions of their own are sought in what the space leaves
 _BLOCK = 1 << 24
+_ROUGH = 8  # steps of scaling where forms of expectation are only compared
 _KIN = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0)  # how much likeness of features pulls, which the noisy pairs choose
 _BY_KIN = 0.5  # of an item's pairs among very many items: what features tell without anybody's rows
 _SHARPER = 2.0  # times the pull that fits: drawn rows are few, and what is told must stand out of the chance in them
@@ -46,17 +47,16 @@ def _places(known: SpaceTables, found: Tastes) -> tuple[Singles, Singles]:
 
 def sharpness(known: SpaceTables, found: Tastes, noisy: Singles, sigma: float) -> float | None:
     """Which form of expectation fits the noisy pairs best; people's places must do so beyond what noise could make."""
-    sums = known.have[known.paired]
-    best, chosen, plain = -np.inf, None, (0.0, np.zeros(0))
+    best, chosen, chance = -np.inf, None, _by_chance(known)
+    plain: Singles = np.zeros(0, dtype=np.float32)
     for sharp in (None, *_SHARP):
-        table = likeness(known, found, sharp, known.paired, known.paired)
-        table = balanced((table + table.T) / 2 * np.outer(sums, sums), sums)
-        table /= max(float(np.sqrt((table**2).sum())), 1e-300)
-        fit = float((table * noisy).sum())
+        table = likeness(known, found, sharp, known.paired, known.paired).astype(np.float32, copy=False)
+        table = (table + table.T) * chance
+        fit = _fit(table, known, noisy)
         if sharp is None:
-            plain = (fit, table)
+            plain = table
         else:
-            fit -= _CERTAIN * sigma * float(np.sqrt(2 * ((table - plain[1]) ** 2).sum()))
+            fit -= _CERTAIN * sigma * float(np.sqrt(2 * np.square(table - plain).sum(dtype=np.float64)))
         if fit > best:
             best, chosen = fit, sharp
     return chosen
@@ -64,14 +64,28 @@ def sharpness(known: SpaceTables, found: Tastes, noisy: Singles, sigma: float) -
 
 def kinship(known: SpaceTables, noisy: Singles) -> float:
     """How much likeness of features pulls: twice as much as fits the noisy pairs."""
-    sums, own = known.have[known.paired], scipy.sparse.csr_array(known.facts[known.paired])
-    alike, chance, best, chosen = (own @ own.T).toarray(), np.outer(sums, sums), -np.inf, 0.0
+    own, chance = scipy.sparse.csr_array(known.facts[known.paired], dtype=np.float32), _by_chance(known)
+    alike, best, chosen = (own @ own.T).toarray(), -np.inf, 0.0
     for pull in _KIN:
-        table = balanced(np.exp(pull * alike) * chance, sums)
-        fit = float((table * noisy).sum()) / max(float(np.sqrt((table**2).sum())), 1e-300)
+        table = np.exp(np.float32(pull) * alike)
+        table *= chance
+        fit = _fit(table, known, noisy)
         if fit > best:
             best, chosen = fit, pull
     return _SHARPER * chosen
+
+
+def _by_chance(known: SpaceTables) -> Singles:
+    """How often paired items would meet by popularity alone, in shares, so that single precision holds them."""
+    share = (known.have[known.paired] / float(known.have[known.paired].mean())).astype(np.float32)
+    return np.outer(share, share)
+
+
+def _fit(table: Singles, known: SpaceTables, noisy: Singles) -> float:
+    """How well a table, which is scaled in place to the sums of its rows and to length 1, goes with noisy pairs."""
+    balanced(table, known.have[known.paired], _ROUGH)
+    table /= np.float32(max(float(np.sqrt(np.square(table).sum(dtype=np.float64))), 1e-30))
+    return float((table * noisy).sum(dtype=np.float64))
 
 
 def strength(known: SpaceTables, alike: Floats, noisy: Singles, sigma: float) -> float:
@@ -93,16 +107,19 @@ def strength(known: SpaceTables, alike: Floats, noisy: Singles, sigma: float) ->
 
 
 def balanced(table: Any, sums: Floats, steps: int = 20) -> Any:
-    """A symmetric table, dense or sparse, scaled by rows and columns so that its rows have these sums; no diagonal."""
+    """A symmetric table, scaled by rows and columns so that its rows have these sums; a dense one in place."""
     if not scipy.sparse.issparse(table):
         np.fill_diagonal(table, 0.0)
-    scale = np.ones(len(sums))
+    sums = sums.astype(table.dtype)
+    scale, least = np.ones_like(sums), np.finfo(table.dtype).tiny
     for _ in range(steps):
-        scale = np.sqrt(scale * sums / np.maximum(table @ scale, 1e-300))
+        scale = np.sqrt(scale * sums / np.maximum(table @ scale, least))
     if scipy.sparse.issparse(table):
         spread = scipy.sparse.diags_array(scale)
         return scipy.sparse.csr_array(spread @ table @ spread)
-    return table * scale * scale[:, None]
+    table *= scale
+    table *= scale[:, None]
+    return table
 
 
 def expected_pairs(
