@@ -1,4 +1,4 @@
-"""The advisor with a large catalogue: start, looks on the last days of a year, clicks meanwhile, what a page fetches.
+"""The advisor with a large catalogue: start, the last looks of a year, clicks meanwhile, what a page fetches.
 
 People click at 50 a second while looks are taken; a click's latency counts from the moment it was due, and the same is
 measured without looks. CPU is the server's own.
@@ -73,7 +73,7 @@ def put(engine: Engine, **values: int) -> None:
     with engine.begin() as db:
         newest = select(func.max(years.c.id)).scalar_subquery()
         due = {"looked": now() - 2 * DAY, "opened": now() - YEAR + 9 * DAY}
-        db.execute(update(years).where(years.c.id == newest).values(**due, **values))
+        db.execute(update(years).where(years.c.id == newest).values(due | values))
 
 
 def serve(database: str) -> None:
@@ -107,20 +107,21 @@ async def watch(port: int, pid: int, database: str) -> None:
     rng, engine = np.random.default_rng(2), open_store(database)
     with reading(engine) as db:
         keys = list(db.execute(select(items.c.key).order_by(items.c.id.desc()).limit(100_000)).scalars())
-    for _ in range(LOOKS):
-        quiet, looking = [await clicked(person, keys, rng, pid, engine, look_now) for look_now in (False, True)]
-        print(f"  without a look {quiet[1]}, with one {looking[1]}; {looking[0] - quiet[0]:.2f} CPU s more")
+    for turn in range(LOOKS):
+        closing = turn == LOOKS - 1
+        quiet = await clicked(person, keys, rng, pid)
+        put(engine, **({"opened": now() - YEAR - DAY} if closing else {}))
+        looking = await clicked(person, keys, rng, pid)
+        name = "the one that closes the year" if closing else "one"
+        print(f"  without a look {quiet[1]}, with {name} {looking[1]}; {looking[0] - quiet[0]:.2f} CPU s more")
     with reading(engine) as db:
-        print(f"  looks of the year: {db.execute(select(func.max(years.c.done))).scalar_one()}")
+        done, ended = db.execute(select(func.max(years.c.done), func.count(years.c.closed))).one()
+        print(f"  looks of the year: {done}; years closed: {ended}")
     engine.dispose()
 
 
-async def clicked(
-    person: Person, keys: list[str], rng: np.random.Generator, pid: int, engine: Engine, looking: bool
-) -> tuple[float, str]:
+async def clicked(person: Person, keys: list[str], rng: np.random.Generator, pid: int) -> tuple[float, str]:
     """The server's CPU seconds, and latencies of clicks in words."""
-    if looking:
-        put(engine)
     before, latencies, due = processor(pid), [], time.perf_counter()
     until = due + SECONDS
     while (due := due + rng.exponential(1 / RATE)) < until:

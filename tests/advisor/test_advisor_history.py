@@ -55,6 +55,20 @@ def bits(item: str, people: int) -> float:
     return math.log2((people - likes - dislikes) / (likes + 1))
 
 
+def test_zones_are_told_on_a_phone_too(browser: Any, advisor: Server, tmp_path: Path) -> None:
+    for width in (390, 1280):
+        her = Visit(browser, advisor)
+        her.page.set_viewport_size({"width": width, "height": 800})
+        her.page.goto(f"{advisor.url}/history")
+        (tmp_path / "mine.csv").write_text(EXPORTS["mine.csv"], encoding="utf-8")
+        her.page.locator("#state").filter(has_text="titles to compare with").wait_for()
+        her.page.locator("#file").set_input_files(str(tmp_path / "mine.csv"))
+        her.page.locator("#weigh").click()
+        told = her.page.locator("#rows tr").first.inner_text()
+        assert told.count("Trade-off") == 1
+        her.close()
+
+
 @pytest.mark.parametrize("name", EXPORTS)
 def test_an_export_is_read_and_nothing_is_sent(visit: Visit, tmp_path: Path, name: str) -> None:
     page = visit.page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from sqlalchemy import Engine, func, select
 from recveil.advisor import schema, store
 from recveil.advisor.applying import REMEMBER, Answer, apply
 from recveil.advisor.loading import load
+from recveil.advisor.platforms import give_key
 from recveil.advisor.problems import Problem
 from recveil.advisor.publication import publish, snapshot
 from recveil.advisor.service import Advisor
 from recveil.advisor.store import connect, open_store, reading, recount
-from recveil.advisor.writes import Click, Erase, Forget, Join, Stock, Undo, Write
+from recveil.advisor.writes import Click, Erase, Forget, Join, Line, Portion, Stock, Undo, Write
 from recveil.clicks.profiles import clicks as signed
 from recveil.data import from_ids
 from recveil.errors import RecveilError
@@ -141,6 +143,41 @@ def _compare(database: str, batches: list[list[Write]]) -> None:
             found = {} if person is None else {row["item"]: row["sign"] for row in store.clicks_of(db, person)}
             mine = naive.people.get(who, {})
             assert found == {what: store.SIGNS[sign] for what, sign in mine.items()}
+    engine.dispose()
+
+
+def test_a_large_portion_of_a_platform_on_both_databases(database: str) -> None:
+    """More people and items than usual are looked up in other statements; each line is judged as one alone is."""
+    engine = open_store(database)
+    names = [f"item '{n}' ☃ %s" for n in range(150)]
+    apply(engine, [Stock(tuple((name, name) for name in names))])
+    give_key(engine, "owl")
+    with reading(engine) as db:
+        platform, salt = db.execute(select(schema.platforms.c.id, schema.platforms.c.salt)).one()
+
+    def send(lines: list[Line]) -> dict[str, Any]:
+        body = repr(lines).encode()
+        (told,) = apply(engine, [Portion(platform, salt, sha256(body).digest(), body[:32], 0, tuple(lines))])
+        assert isinstance(told, dict)
+        exact(engine)
+        return told
+
+    people = [f"p{n}" for n in range(150)]
+    assert send([Line(who) for who in people])["changed"] == 150
+    clicked = [Line(who, names[n * k % 150], 1) for n, who in enumerate(people) for k in (1, 7)]
+    different = len({(line.person, line.item) for line in clicked})
+    odd = [Line("p0", "no\0item", 1), Line("p0", "x" * 100_000, 1), Line("nobody", names[0], 1)]
+    told = send([*clicked, *odd])
+    assert (told["changed"], told["same"], told["refused"]) == (different, len(clicked) - different, 3)
+    back = [Line(line.person, line.item, 0) for line in clicked]
+    assert send(back)["changed"] == different
+    again = send(clicked)  # the third change of a mind is stored, and reaches no noisy counter
+    assert again["changed"] == different
+    with reading(engine) as db:
+        sums = (schema.items.c.likes, schema.items.c.entered_likes)
+        assert db.execute(select(*map(func.sum, sums))).one() == (different, 0)
+        order = db.execute(select(schema.clicks.c.person, schema.clicks.c.item).order_by(schema.clicks.c.id)).all()
+    assert [who for who, _ in order] == sorted(who for who, _ in order)  # and hers in the order of her lines
     engine.dispose()
 
 

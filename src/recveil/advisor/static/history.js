@@ -54,8 +54,8 @@ function choice(entry, title) {
 
 function row(entry) {
   const title = world.titles.get(entry.item) ?? entry.item;
-  const cells = [make("th", { scope: "row" }, title), make("td", {}, choice(entry, title))];
-  if (!weighed) return make("tr", {}, make("td"), ...cells, make("td"), make("td"));
+  const cells = (zone) => [make("th", { scope: "row" }, title, zone), make("td", {}, choice(entry, title))];
+  if (!weighed) return make("tr", {}, make("td"), ...cells(null), make("td"), make("td"));
   const box = make("input", { type: "checkbox", "aria-label": say("history.leave", { title }), onchange: ({ target }) => {
     entry.out = target.checked;
     summary();
@@ -63,8 +63,10 @@ function row(entry) {
   box.checked = entry.out;
   const tells = entry.bits < 0 ? say("history.hides", { amount: amount(entry.bits, "2") }) : amount(entry.bits, "2");
   const name = entry.doubt ? say("zone.near", { zone: ZONE_NAMES[entry.zone] }) : ZONE_NAMES[entry.zone];
-  const zone = entry.zone && make("span", { class: `where ${entry.zone}` }, name);
-  return make("tr", {}, make("td", {}, entry.sign ? box : null), ...cells, make("td", {}, zone), make("td", {}, entry.sign ? tells : "–"));
+  const zone = (more = "") => entry.zone && make("span", { class: `where ${entry.zone}${more}` }, name);
+  const [out, bits] = entry.sign ? [box, tells] : [null, "–"];
+  const beneath = zone(" narrow"); // the title: on a phone it has no column of its own
+  return make("tr", {}, make("td", {}, out), ...cells(beneath), make("td", {}, zone()), make("td", {}, bits));
 }
 
 const rows = () => place("rows").replaceChildren(...history.slice(0, MOST).map(row));
