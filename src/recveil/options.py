@@ -114,4 +114,4 @@ def _flag(name: str, value: bool) -> str:
 
 
 def _text(value: Any) -> str:
-    return quote(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
+    return quote(",".join(map(str, value)) if isinstance(value, list | tuple) else str(value))

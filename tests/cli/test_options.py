@@ -88,6 +88,12 @@ def test_old_meanings_of_items_say_the_new_option(recveil: Callable[..., Any]) -
     assert "the size of a twin is --twin-items" in said
 
 
+def test_a_list_is_spelled_as_a_tuple_is() -> None:
+    from recveil.actions.assess import AssessRequest
+
+    assert command_line("assess", AssessRequest, source="a", known=[2, 4]) == "recveil assess a --known 2,4"
+
+
 def test_an_option_that_a_request_has_not_is_no_part_of_a_line() -> None:
     from recveil.actions.assess import AssessRequest
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError, unknown
-from recveil.options import option
+from recveil.options import asked
+from recveil.releases.asked import ENGINE, MASTER, MEMORY, SCRATCH
 from recveil.releases.places import Folder, Place
 
 ENGINES = ("local", "spark")
@@ -24,14 +25,10 @@ class Engine:
     `scratch` folder, which has to be one on a disk; without it, beside what is written.
     """
 
-    name: str = option("local", "--engine", help="Where the work is done: local, or spark.")
-    master: str | None = option(
-        None, metavar="URL", help="Of Spark: spark://host:7077, sc://host:15002, yarn, local[4]; else local[*]."
-    )
-    memory: str | None = option(
-        None, metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk."
-    )
-    scratch: str | None = option(None, metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle.")
+    name: str = asked(ENGINE, "local")
+    master: str | None = asked(MASTER, None)
+    memory: str | None = asked(MEMORY, None)
+    scratch: str | None = asked(SCRATCH, None)
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:

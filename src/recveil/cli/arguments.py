@@ -13,12 +13,13 @@ from recveil.releases.asked import (
     COLUMNS,
     DATA,
     DUPLICATES,
-    FOLD_TAGS,
+    ENGINE,
     ITEMS,
     ITEMS_ARE_PUBLIC,
-    LOOKED,
-    OUTSIDE_BUDGET,
+    MASTER,
+    MEMORY,
     SCHEMA,
+    SCRATCH,
     SEED,
     TYPES,
 )
@@ -32,37 +33,16 @@ Columns = Annotated[str | None, COLUMNS]
 Types = Annotated[str | None, TYPES]
 SchemaFile = Annotated[str | None, SCHEMA]
 Duplicates = Annotated[str, DUPLICATES]
-FoldTags = Annotated[bool, FOLD_TAGS]
-EngineName = Annotated[str, Option("--engine", help="Where the work is done: local, or spark.")]
-Master = Annotated[
-    str | None,
-    Option(
-        "--master", metavar="URL", help="Of Spark: spark://host:7077, sc://host:15002, yarn, local[4]; else local[*]."
-    ),
-]
-Memory = Annotated[
-    str | None,
-    Option("--memory", metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk."),
-]
-ScratchFolder = Annotated[
-    str | None,
-    Option("--scratch", metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle."),
-]
-OutsideBudget = Annotated[bool, OUTSIDE_BUDGET]
-LookedLedger = Annotated[str | None, LOOKED]
+EngineName = Annotated[str, ENGINE]
+Master = Annotated[str | None, MASTER]
+Memory = Annotated[str | None, MEMORY]
+ScratchFolder = Annotated[str | None, SCRATCH]
 ItemsFile = Annotated[str | None, ITEMS]
 ItemsArePublic = Annotated[bool, ITEMS_ARE_PUBLIC]
 Trust = Annotated[str | None, Option(metavar="FILE", help="The keys that you know, their roles and names: trust.toml.")]
 Owner = Annotated[str | None, Option("--owner", metavar="DIR", help="The owner's folder; else that beside the bundle.")]
 Json = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[int | None, SEED]
-
-
-def read_data(data: Any, schema: Any, progress: Progress) -> Interactions:
-    """DATA as given on the command line, with all its rows."""
-    from recveil.releases.inputs import Input
-
-    return Input(data, schema=schema).all_rows(progress)
 
 
 def read_released(data: str, columns: str | None, duplicates: str, fold_tags: bool = False) -> Interactions:

@@ -92,12 +92,6 @@ def default_delta(people: int) -> float:
     return float(f"{floor(0.1 / people / 10.0**digits * (1 + 1e-12))}e{digits}")
 
 
-def parameters_of(given: object) -> frozenset[str]:
-    """The names of the parameters of a mechanism."""
-    made = known_mechanisms()[_named(given)[0]] if isinstance(given, str) else type(given)
-    return frozenset(f.name for f in fields(made)) if issubclass(made, Mechanism) else frozenset()
-
-
 def first_spec(mechanism: type[Mechanism]) -> str:
     """The spec for a first look: its name with the parameters that it must be told."""
     return mechanism.name + (f":{mechanism.example_parameters}" if mechanism.example_parameters else "")

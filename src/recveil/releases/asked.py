@@ -8,6 +8,10 @@ TYPES = Option(metavar="ROLE=TYPE,...", help="Of ids: int or text, such as item=
 SCHEMA = Option(metavar="FILE", help="What the columns are, as recveil inspect DATA --schema FILE wrote.")
 DUPLICATES = Option(metavar="RULE", help="Repeated pairs: last, first, all, or error.")
 FOLD_TAGS = Option("--fold-tags", help="Tags that differ in case or outer spaces are the same.")
+ENGINE = Option("--engine", help="Where the work is done: local, or spark.")
+MASTER = Option(metavar="URL", help="Of Spark: spark://host:7077, sc://host:15002, yarn, local[4]; else local[*].")
+MEMORY = Option(metavar="SIZE", help="Such as 4GB: a log that needs more is worked on in parts on disk.")
+SCRATCH = Option(metavar="DIR", help="Where those parts lie meanwhile; else beside the bundle.")
 ITEMS = Option(
     "--items",
     "--catalogue",
