@@ -22,6 +22,7 @@ from making.open_results import (
     SHOWN_AT,
     Cells,
     Results,
+    among,
     name_of,
     results,
     span,
@@ -69,11 +70,11 @@ def headline(found: Sequence[Results]) -> str:
             continue
         private = [m for m, e in one.rows() if e == SHOWN_AT and one.values(m, e, f"best {one.hits}")]
         best = sorted(private, key=lambda m: -span(one.values(m, SHOWN_AT, f"best {one.hits}"))[0])[:2]
-        shown = [f"{name_of(m)}: {told(one.values(m, SHOWN_AT, f'best {one.hits}'), note='')}" for m in best]
         splits = len(one.values("real", None, f"best {one.hits}"))
+        shown = [f"{name_of(m)}: {among(one.values(m, SHOWN_AT, f'best {one.hits}'), splits)}" for m in best]
         few = "" if splits > 2 else ", one split so far" if splits == 1 else ", two splits so far"
         controls = [
-            told(v, note="") if (v := one.values(m, None, f"best {one.hits}")) else _short(one.reason(m, None))
+            among(v, splits) if (v := one.values(m, None, f"best {one.hits}")) else _short(one.reason(m, None))
             for m in CONTROLS
         ]
         title = f"{cell(one.content['title'])}, {one.hits}{few}"
@@ -280,8 +281,8 @@ def of_method(*methods: str) -> str:
         figure = f"best {one.hits}"
         asked = [(m, None) for m in CONTROLS] + [(m, e) for m in methods for e in one.grid["epsilons"]]
         if any(one.values(m, e, figure) for m, e in asked[len(CONTROLS) :]):
-            cells = (told(one.values(m, e, figure), note="") for m, e in asked)
             splits = len(one.values("real", None, figure))
+            cells = (among(one.values(m, e, figure), splits) for m, e in asked)
             rows.append([f"[{cell(one.content['title'])}](../open/{one.name}.md), {one.hits}", splits, *cells])
     epsilons = results()[0].grid["epsilons"] if rows else ()
     named = [name_of(m, e) for m in methods for e in epsilons]

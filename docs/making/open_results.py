@@ -142,6 +142,12 @@ def span(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
+def among(values: Sequence[float], splits: int) -> str:
+    """A figure in a row whose figures are of so many splits: one of fewer says so."""
+    few = f" ({'one split' if len(values) == 1 else 'two splits'})" if 0 < len(values) < min(splits, 3) else ""
+    return told(values, note="") + few
+
+
 def told(values: Sequence[float], digits: int = 3, note: str = " (one split)") -> str:
     """A figure with its interval; of one split or two it says so."""
     if not values:

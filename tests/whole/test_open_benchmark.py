@@ -242,6 +242,13 @@ def test_dpals_spends_what_it_says(room: Any) -> None:
     assert accountant.get_epsilon(1e-6) == pytest.approx(4.0, rel=0.02)
 
 
+def test_a_figure_of_fewer_splits_than_its_row_says_so() -> None:
+    assert open_results.among([0.25], 3) == "0.250 (one split)"
+    assert open_results.among([0.2, 0.3], 3) == "0.250 (0.200, 0.300) (two splits)"
+    assert open_results.among([0.25], 1) == "0.250" and open_results.among([], 3) == "-"
+    assert "±" in open_results.among([0.2, 0.3, 0.4], 3) and "split" not in open_results.among([0.2, 0.3, 0.4], 3)
+
+
 @pytest.mark.extras
 @pytest.mark.usefixtures("room")
 def test_each_persons_gradient_is_cut_by_itself_whatever_padding_is_left_out() -> None:
