@@ -356,6 +356,30 @@ def test_she_decides_by_keyboard_alone_at_400_percent(browser: Any, door: Runnin
     assert "until 2999-01-31" in door.get("/api/case")["standing"]["sentence"]
 
 
+def test_a_sheet_that_changes_under_her_eyes_is_said(browser: Any, door: RunningDesk, house: Path) -> None:
+    her = Chromium(browser, door)
+    her.open("case")
+    her.wait("iframe.sheet")
+    assert her.number("#changed:not([hidden])") == 0
+    her.click("#refuse")
+    assert "a name and a role" in her.text("#problem") and her.number("dialog[open]") == 0
+    her.fill("#field-officer-name", "Jane Roe")
+    her.fill("#field-officer-role", "DPO")
+    her.click("#approve")
+    assert "only with a reason" in her.text("#problem") and her.number("dialog[open]") == 0
+    her.click("#refuse")
+    her.wait("dialog.sure[open]")
+    open_project(house).change({"recipient": {"purpose": "another one"}})
+    her.page.evaluate("dispatchEvent(new Event('focus'))")  # she comes back to the tab
+    her.wait("#changed:not([hidden])")
+    assert her.number("dialog[open]") == 0
+    her.click("#refuse")
+    her.click("#sure")
+    her.wait(".banner.refused")
+    assert her.number("#changed:not([hidden])") == 0
+    her.close()
+
+
 @pytest.mark.parametrize(
     ("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "de"), (640, "light", "de")]
 )

@@ -10,9 +10,15 @@ import { language, say } from "./words.js";
 
 const screen = document.getElementById("screen");
 const [standing, sheet, history] = [make("div", { "aria-live": "polite" }), make("div"), make("div")];
+const changed = make("p", { class: "problem", role: "alert", id: "changed", hidden: true }, say("officer.changed"));
 let now = null;
 
 function show(found) {
+  if (now && now.digest !== found.digest) {
+    changed.hidden = false; // what she read is not what stands there now
+    document.querySelector("dialog[open]")?.close();
+    changed.scrollIntoView({ block: "center" });
+  }
   now = found;
   const { outcome } = found.standing;
   refill(
@@ -98,11 +104,15 @@ function form() {
   const sign = (decision) => async () => {
     sure.close();
     const path = decision === "withdrawn" ? "/api/withdraw" : "/api/decide";
-    if (await act(() => ask("POST", path, said(decision)))) says(say(`decide.signed.${decision}`));
-    else show(await ask("GET", "/api/case").catch(() => now));
+    if (await act(() => ask("POST", path, said(decision)))) {
+      changed.hidden = true;
+      inputs.passphrase.value = "";
+      says(say(`decide.signed.${decision}`));
+    } else show(await ask("GET", "/api/case").catch(() => now));
   };
   const confirm = (decision) => (event) => {
     event.preventDefault();
+    if (!now) return; // the case is not there yet, or cannot be read, which is said
     problem(lacking(decision));
     if (lacking(decision)) return;
     sure.replaceChildren(
@@ -139,7 +149,7 @@ function form() {
 }
 
 const signs = make("p", { class: "small" });
-screen.append(standing, sheet, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), signs, form()), history);
+screen.append(changed, standing, sheet, part(say("decide.sign"), make("p", { class: "lead" }, say("decide.sign.lead")), signs, form()), history);
 await act(() => ask("GET", "/api/case"));
 if (now) inputs.name.value = now.who.name;
 if (now?.who.fingerprint) signs.append(say("officer.key", { key: `${now.who.fingerprint.slice(0, 16)}…` }));
