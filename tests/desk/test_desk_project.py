@@ -113,6 +113,16 @@ def test_paths_are_kept_as_they_will_be_found(tmp_path: Path) -> None:
         project.stored("nowhere.csv")
 
 
+def test_a_project_that_is_renamed_keeps_its_results(tmp_path: Path) -> None:
+    project = open_project(tmp_path / "before")
+    project.room("uploads")
+    (project.folder / "uploads" / "log.csv").write_text("user,item\na,b\n")
+    project.change({"data": {"source": "uploads/log.csv"}})
+    before = jobs_of(JobStore(project), project.read()[0], "overview")[0].id
+    project = Project(project.folder.rename(tmp_path / "after"))
+    assert jobs_of(JobStore(project), project.read()[0], "overview")[0].id == before
+
+
 def test_a_mechanism_that_does_not_fit_is_refused_at_its_field(small: Project) -> None:
     desk = JobStore(small)
     with pytest.raises(ChoiceError) as unknown:

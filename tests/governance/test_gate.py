@@ -450,6 +450,30 @@ def test_an_officer_approves_or_refuses_in_lines_of_words(bundle: Path) -> None:
     assert not list((bundle.parent / "out.owner" / "decisions").glob("*"))
 
 
+def test_figures_that_somebody_changed_are_no_ground_for_a_decision(recveil: Run, bundle: Path) -> None:
+    recveil("measure", "clicks.csv", "out", "--only", "linkage", "--seed", 1, "--keep", "--sign", "owner/owner.key")
+    file = bundle.parent / "out.owner" / "measurements.json"
+    found = json.loads(file.read_text())
+    for one in found["measurements"]:
+        one |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    file.write_text(json.dumps(found))
+    for kind in ("refused", "approved"):
+        with pytest.raises(RecveilError, match="figures that somebody changed: measure the bundle again"):
+            signed(bundle, kind)
+    assert not (bundle / "claims.jsonl").read_text().count("\n") > 1
+    recveil("measure", "clicks.csv", "out", "--only", "linkage", "--seed", 1, "--keep", "--sign", "owner/owner.key")
+    signed(bundle, "refused")
+
+
+@pytest.mark.parametrize(("name", "role"), [("", "DPO"), ("  ", "DPO"), ("Jane Roe", " ")])
+def test_nobody_decides_or_withdraws_without_a_name(bundle: Path, name: str, role: str) -> None:
+    read = decide(bundle, PUBLIC)["digest"]
+    with pytest.raises(RecveilError, match="has a name and a role"):
+        decide(bundle, PUBLIC, Decider(name, role, "refused", by(bundle), "", read))
+    with pytest.raises(RecveilError, match="has a name and a role"):
+        withdraw(bundle, name, role, "why", by(bundle))
+
+
 def test_withdrawing_over_broken_claims_is_refused(bundle: Path) -> None:
     (bundle / "claims.jsonl").write_text("nonsense\n")
     with pytest.raises(RecveilError, match="do not hold"):

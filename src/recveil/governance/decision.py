@@ -79,6 +79,8 @@ def decide(
         said = " ".join(made["verdict"]["sentences"])
         raise NoReasonError(f"{said} It is approved only with a reason, which is published: --reason TEXT")
     after = _check_read(place, context, aside, made["digest"], decider)
+    if forged := owner.unsigned(aside, digests):
+        raise RecveilError(f"{forged[0]}; nothing is signed on figures that somebody changed: measure the bundle again")
     _check_words(facts := _facts(decider, context))
     decision = _NOTHING | facts | {"kind": decider.kind, "opinion": decider.opinion.strip()}
     spoken = {language: one | {"decision": decision, "signed": one["signed"] + 1} for language, one in spoken.items()}
@@ -181,6 +183,8 @@ def _check_whole(place: Place, checked: Checked) -> None:
 
 def _check_words(facts: Mapping[str, Any]) -> None:
     """Raise where what is to be published for ever is no line of words."""
+    if not all(str(facts.get(name, "")).strip() for name in ("by", "role")):
+        raise RecveilError('whoever decides or withdraws has a name and a role: --as "Jane Roe, DPO"')
     for name, said in facts.items():
         for text in [said] if isinstance(said, str) else said:
             if not text.isprintable() or len(text) > MOST_LETTERS:

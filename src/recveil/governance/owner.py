@@ -169,16 +169,22 @@ def _salt_of(kept: Path, digest: str) -> str:
 
 def check(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known] | None, public: Checked) -> list[str]:
     """What does not hold in the owner's folder of this bundle."""
-    checked = claims.check(claims.text_of(folder / CLAIMS), digests, trust, PRIVATE)
-    problems = [f"{folder / CLAIMS}: {problem}" for problem in checked.problems]
-    file = folder.path / MEASUREMENTS
-    if checked.claims and file.exists() and sha256(file.read_bytes()).hexdigest() != checked.claims[-1].facts["file"]:
-        problems.append(f"{file} is not what {checked.claims[-1]} was signed on")
+    problems = unsigned(folder, digests, trust)
     decided = [c for c in public.claims if c.facts.get("evidence")]
     # Older versions kept the last sheet alone, at the top: there what earlier ones commit to is gone.
     older = [c for c in decided if not all("/" in str(sheet.get("name")) for sheet in c.facts["evidence"])]
     closed = older if not (folder / SALTS).exists() else older[:-1]
     return problems + unopened(folder, [c for c in decided if c not in closed])
+
+
+def unsigned(folder: Folder, digests: Mapping[str, str], trust: Mapping[str, Known] | None = None) -> list[str]:
+    """Why what was measured is not what was signed as such; nothing where nobody signed any."""
+    checked = claims.check(claims.text_of(folder / CLAIMS), digests, trust, PRIVATE)
+    problems = [f"{folder / CLAIMS}: {problem}" for problem in checked.problems]
+    file = folder.path / MEASUREMENTS
+    if checked.claims and file.exists() and sha256(file.read_bytes()).hexdigest() != checked.claims[-1].facts["file"]:
+        problems.append(f"{file} is not what {checked.claims[-1]} was signed on")
+    return problems
 
 
 def unopened(folder: Folder, said: Iterable[SignedClaim]) -> list[str]:

@@ -132,7 +132,9 @@ class Project:
         return str(path.relative_to(inside)) if path.is_relative_to(inside) else str(path)
 
     def identity(self, source: str) -> list[Any]:
-        """What tells that a source is still the one that it was: of a file its name, size and date."""
+        """What tells that a source is still the one that it was: of a file its name, size and date. A file that lies
+        in the folder is named from there: a project that is renamed keeps its results.
+        """
         if source.startswith(SAMPLE):
             return [source]
         path = self.path(source)
@@ -141,8 +143,8 @@ class Project:
         except OSError as why:
             raise ChoiceError("data.source", f"{path} cannot be read: {_reason(why)}") from None
         if path.is_dir():
-            return [str(path), *sorted(str(p) for p in path.rglob("*"))]
-        return [str(path), found.st_size, found.st_mtime_ns]
+            return [source, *sorted(str(p.relative_to(path)) for p in path.rglob("*"))]
+        return [source, found.st_size, found.st_mtime_ns]
 
 
 def check_readable(source: str, path: Path) -> None:
