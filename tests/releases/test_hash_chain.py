@@ -70,6 +70,9 @@ def test_what_was_changed_removed_or_cut_off_shows(three: Path, recveil: Run) ->
     three.write_text(whole)
     Path(f"{three}.head").unlink()
     changed(recveil, "is missing")
+    for many in (0, -5):  # no head that is written says so
+        Path(f"{three}.head").write_text(f'{{"lines": {many}, "last": ""}}')
+        changed(recveil, "is not the one that its head names")
     Path(f"{three}.head").write_text("x")
     assert "cannot be read as the head" in recveil("ledger", "check", code=1).stderr
 

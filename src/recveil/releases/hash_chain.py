@@ -127,7 +127,7 @@ def broken(path: Path, lines: list[str], entries: list[dict[str, Any]]) -> list[
             found.append(f"{_head_path(path)} is missing, so it cannot be said whether the ledger is whole")
     elif stated[0] > len(lines):
         found.append(f"it has {len(lines)} lines where its head says {stated[0]}: its end was cut off")
-    elif stated[0] and _hash(lines[stated[0] - 1]) != stated[1]:
+    elif stated[0] < 1 or _hash(lines[stated[0] - 1]) != stated[1]:
         found.append(f"line {stated[0]} is not the one that its head names")
     return found
 
