@@ -467,6 +467,12 @@ def test_scales() -> None:
     assert parse("dp-ratings:epsilon=1,delta=1e-5") == DpRatings(epsilon=1.0, delta=1e-5, scale="type")
 
 
+def test_somebody_is_drawn() -> None:
+    assert "k=1" in text(parse("dp-ratings:epsilon=2,delta=0.001,scale=1..5,k=1"))
+    with pytest.raises(RecveilError, match="whole number >= 1, not 0"):
+        parse("dp-ratings:epsilon=2,delta=0.001,scale=1..5,k=0")
+
+
 @pytest.mark.parametrize(
     "case", ["one value", "half stars", "wide", "outside the scale", "a person with everything", "one rating each"]
 )
