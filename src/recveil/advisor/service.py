@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
@@ -40,6 +41,7 @@ COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that i
 DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 QUICK = 0.1  # seconds; a public table that takes no longer is made whenever somebody reads it
+USUAL_TURN, TURN = sys.getswitchinterval(), 0.0005  # seconds for which a thread keeps others from running
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
 
@@ -260,15 +262,19 @@ class Advisor:
 
 
 async def _aside(work: Callable[..., Result], *given: Any) -> Result:
-    """Its result, from a thread that nobody waits for at the end: a model may take minutes, and can be cut short."""
+    """Its result, from a thread that nobody waits for at the end: a model may take minutes, and can be cut short. It
+    lets others run often: a click passes from thread to thread, and waits for its turn each time."""
     done: Future[Result] = Future()
     done.set_running_or_notify_cancel()  # nobody can call it off, so it can always be told
 
     def run() -> None:
+        sys.setswitchinterval(TURN)
         try:
             done.set_result(work(*given))
         except Exception as error:
             done.set_exception(error)
+        finally:
+            sys.setswitchinterval(USUAL_TURN)
 
     Thread(target=run, daemon=True).start()
     return await asyncio.wrap_future(done)

@@ -81,7 +81,7 @@ def _draw_block(
             left_open[i - first] = not found
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def draw_few(
     values: NDArray[np.int64],
     left_open: NDArray[np.bool_],
@@ -128,7 +128,7 @@ def zero_cells(
     return cells
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def words(key: NDArray[np.uint64], number: int, n: int) -> NDArray[np.uint64]:
     """The first n words of a stream."""
     s = stream(key, number)
