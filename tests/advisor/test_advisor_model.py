@@ -17,10 +17,10 @@ from test_advisor_recommending import two_tastes
 
 from recveil.advisor import item_model, recommending, schema
 from recveil.advisor.applying import apply
+from recveil.advisor.aside import aside
 from recveil.advisor.item_model import LEAST, ItemModel, ModelBudget, make_due, newest
 from recveil.advisor.loading import load
 from recveil.advisor.recommending import fit, recommend
-from recveil.advisor.service import _aside
 from recveil.advisor.store import YEAR, open_store, reading
 from recveil.advisor.writes import Click, Erase, Join, Stock
 from recveil.clicks.profiles import clicks as signed
@@ -239,10 +239,10 @@ def test_nobody_waits_at_the_end_for_a_model_that_takes_minutes() -> None:
     going = threading.Event()
 
     async def cut_short() -> int:
-        assert await _aside(divmod, 7, 2) == (3, 1)
+        assert await aside(divmod, 7, 2) == (3, 1)
         with pytest.raises(ZeroDivisionError):
-            await _aside(divmod, 1, 0)
-        task = asyncio.create_task(_aside(going.wait, 60))
+            await aside(divmod, 1, 0)
+        task = asyncio.create_task(aside(going.wait, 60))
         await asyncio.sleep(0.05)
         task.cancel()
         return len(await asyncio.gather(task, return_exceptions=True))

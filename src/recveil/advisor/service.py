@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from threading import Thread
 from time import monotonic
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from recveil.advisor.applying import again, apply
+from recveil.advisor.aside import aside
 from recveil.advisor.documents import JsonDocument, sheet
 from recveil.advisor.group import GroupCommit
 from recveil.advisor.item_model import ItemModel, ModelBudget, make_due, newest, newest_number
@@ -36,12 +34,10 @@ from recveil.advisor.writes import Forget, Stock, Withdraw, Write
 
 log = logging.getLogger("recveil.advisor")
 
-Result = TypeVar("Result")
 COLUMNS = ("items", "popular", "starts", "alike", "weight")  # of a model that is sent
 DAILY = 100  # seconds' worth of requests that a person may click in a day: each click leaves a key for 30 days
 RESTS = 20  # a fit of t seconds is followed by at least this many times t without one
 QUICK = 0.1  # seconds; a public table that takes no longer is made whenever somebody reads it
-USUAL_TURN, TURN = sys.getswitchinterval(), 0.0005  # seconds for which a thread keeps others from running
 UPKEEP = 3600.0  # seconds between looks for what has had its time
 
 
@@ -149,7 +145,7 @@ class Advisor:
         """Publish what may be published, and take the new public table. A look is made beside the writer."""
         if self.private:
             between = partial(self.between, asyncio.get_running_loop())
-            await _aside(look, apart(self.engine), self.settings.budget, between)
+            await aside(look, apart(self.engine), self.settings.budget, between)
         else:
             await self.commit.alone(partial(publish_due, self.engine, self.settings))
         await self.make()
@@ -185,13 +181,13 @@ class Advisor:
         begin = monotonic()
         if self.settings.recommend == "model":
             if self.snapshot.people >= self.settings.models.people:  # the public count: nothing else is looked at
-                await _aside(make_due, apart(self.engine), self.settings.models)
+                await aside(make_due, apart(self.engine), self.settings.models)
             if await asyncio.to_thread(self.behind):
                 await asyncio.to_thread(self.take_model)
         elif self.stale:
             self.stale = False
             try:
-                self.model = await _aside(fit, apart(self.engine))
+                self.model = await aside(fit, apart(self.engine))
             except Exception:
                 self.stale = True
                 raise
@@ -259,25 +255,6 @@ class Advisor:
             log.warning("%s failed: %s", name, type(error).__name__)
             self.metrics.fail(name)
             return None
-
-
-async def _aside(work: Callable[..., Result], *given: Any) -> Result:
-    """Its result, from a thread that nobody waits for at the end: a model may take minutes, and can be cut short. It
-    lets others run often: a click passes from thread to thread, and waits for its turn each time."""
-    done: Future[Result] = Future()
-    done.set_running_or_notify_cancel()  # nobody can call it off, so it can always be told
-
-    def run() -> None:
-        sys.setswitchinterval(TURN)
-        try:
-            done.set_result(work(*given))
-        except Exception as error:
-            done.set_exception(error)
-        finally:
-            sys.setswitchinterval(USUAL_TURN)
-
-    Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 def open_advisor(engine: Engine, settings: Settings, salt: bytes = b"", worker: int = 0) -> Advisor:
