@@ -25,7 +25,8 @@ ROOMS = (
     "releases/aside.py", "court/people.py", "court/values.py", "court/scoring.py", "court/ladder.py",
 )  # fmt: skip
 TESTS = (  # the files that concern these rooms
-    "advisor_backup", "advisor_counters", "advisor_model", "advisor_promises", "attacks", "audit", "blur", "hash_chain",
+    "advisor_backup", "advisor_counters", "advisor_histories", "advisor_model",
+    "advisor_promises", "attacks", "audit", "blur", "hash_chain",
     "boundaries", "bounds", "court", "court_input", "court_privacy", "budget",
     "bundle", "by_hand", "catalogue", "contracts", "copies", "denoise", "dp_ratings", "dp_ratings_public",
     "dp_streams", "dp_tags", "resources", "every_cell", "formulas",
