@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import naive
@@ -26,6 +27,7 @@ from recveil.mechanisms.dp_streams.drawing import little, with_rare
 from recveil.mechanisms.dp_streams.loadings import SpaceTables, tastes
 from recveil.mechanisms.dp_streams.space import directions, popularity, reduced, smooth, spaces, structure, trusted
 from recveil.randomness import Source, seeded
+from recveil.releases.published import load_statistics, save_statistics
 from recveil.releases.release import publish
 
 N, KINDS = 120, 6
@@ -386,6 +388,21 @@ def test_pairs_that_most_people_share_are_better_than_features_that_tell_little(
     assert not told[rare].any()
     pairs = drawn.tables["pairs"]
     assert abs(pairs["weight"].sum() / (there[apart].sum() / 2) - 1) < 0.2, "in people"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_kept_statistics_give_the_same_rows_in_every_way(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(way, monkeypatch)
+    data, made = world(300), mechanism("transitions")
+    published = publish(data, made, public_of(data, facts()), seeded(1))
+    save_statistics(published, tmp_path / "s.npz")
+    monkeypatch.undo()
+    again = load_statistics(tmp_path / "s.npz")
+    assert [set(tables) for tables in again.rounds] == [set(tables) for tables in published.rounds]
+    rows = [made.draw(p.rounds, p.public, seeded(5)).rows for p in (published, again)]
+    assert np.array_equal(rows[0].item, rows[1].item) and np.array_equal(rows[0].user, rows[1].user)
 
 
 def test_rare_items_come_between_the_others_whose_order_stays() -> None:

@@ -102,7 +102,7 @@ def count(chunk: Interactions, published: tuple[Any, ...], public: PublicInfo, o
     keep = np.full(chunk.n_items, -1, dtype=np.int32)
     keep[chosen] = np.arange(len(chosen), dtype=np.int32)
     made = table_counts(chunk, keep, len(chosen), ordered, public.sessions)
-    way = _way(published, used)
+    way = "" if used else "_whole" if published[0]["unasked"].any() else "_alone"
     found = Sums({f"pairs{way}": made.pairs, f"lengths{way}": made.lengths})
     if ordered:
         found["transitions"] = made.transitions
@@ -217,11 +217,11 @@ def known(published: tuple[Any, ...], public: PublicInfo, noise: Laws) -> SpaceT
 
 def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered: bool) -> StreamTables:
     """The published statistics in units of one person, over all items if the space is used."""
-    used = uses_space(published, noise)
     published, noise = carried_space.seen(published, noise)
-    chosen, last = paired(published, used), published[2]
+    last, used = published[2], "loadings" in published[2]
+    chosen, sizes = paired(published, used), people(published, noise)[1:]
     m, many = len(chosen), last.get("sessions")
-    way, sizes = _way(published, used), people(published, noise)[1:]
+    way = next(way for way in ("", *_WITHOUT) if f"pairs{way}" in last)
     lengths, sigma = last[f"lengths{way}"] / UNIT, noise[f"pairs{way}"].deviation / UNIT
     whole, beside = None, None
     if not used and len(public.items) <= WHOLE and tells(published, noise):
@@ -248,8 +248,3 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
         known(published, public, noise) if used else None,
         beside,
     )
-
-
-def _way(published: tuple[Any, ...], used: bool) -> str:
-    """How pairs are counted: beside loadings, with what these had cost, or with what the whole space had."""
-    return "" if used else "_whole" if published[0]["unasked"].any() else "_alone"
