@@ -291,10 +291,10 @@ class DpStreams(Synthesis):
 
     def draw(self, published: tuple[Any, ...], public: PublicInfo, source: Source) -> Drawn:
         k, tables = None if self.k == "auto" else int(self.k), self.tables(published, public)
-        if tables.known is None and tables.beside is None:
-            return Drawn(draw_streams(tables, public, k, source), notes=little(len(tables.kept), public))
         pairs = expected(tables)
         rows = draw_streams(tables, public, k, source, pairs=pairs)
-        if tables.beside is not None:
+        if tables.known is not None:
+            return Drawn(rows, model_tables(tables, pairs, public))
+        if tables.beside is not None and tables.beside.have is not None:
             return Drawn(rows, drawn_tables(rows, tables, pairs, public))
-        return Drawn(rows, model_tables(tables, pairs, public))
+        return Drawn(rows, notes=little(len(tables.kept), public))

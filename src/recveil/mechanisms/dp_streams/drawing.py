@@ -55,10 +55,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Beside:
-    """What is known of all public items: vectors of their facts, and how many have them."""
+    """What is known of public items: vectors of their facts, and how many have them, if all of them are to be drawn."""
 
     vectors: Floats
-    have: Floats
+    have: Floats | None
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def draw_streams(
     )
     item = tables.kept[draw_all(drawer, sizes, source)].astype(np.int32)
     user = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    if tables.beside is not None:
+    if tables.beside is not None and tables.beside.have is not None:
         user, item = with_rare(user, item, tables.kept, tables.beside.have, source.derive("rare").generator())
         sizes = np.bincount(user, minlength=len(sizes))
     position = np.arange(len(item), dtype=np.int64) - (np.cumsum(sizes) - sizes)[user]

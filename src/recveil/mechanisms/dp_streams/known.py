@@ -224,8 +224,11 @@ def tables(published: tuple[Any, ...], public: PublicInfo, noise: Laws, ordered:
     way = next(way for way in ("", *_WITHOUT) if f"pairs{way}" in last)
     lengths, sigma = last[f"lengths{way}"] / UNIT, noise[f"pairs{way}"].deviation / UNIT
     whole, beside = None, None
-    if not used and len(public.items) <= WHOLE and tells(published, noise):
-        beside = Beside(published[0]["vectors"].astype(np.float64), published[0]["popularity"])
+    vectors = published[0]["vectors"].astype(np.float64)
+    if way == "_whole":
+        beside = Beside(vectors, None)
+    elif not used and len(public.items) <= WHOLE and tells(published, noise):
+        beside = Beside(vectors, published[0]["popularity"])
     if used or not (lengths > 3 * sigma).any():
         whole = (
             sizes * carried.times(float(sizes.sum()), carried_space.windows(last))
