@@ -156,15 +156,20 @@ def test_the_command_line_says_its_plan_and_gives_the_rows_of_memory(tmp_path: P
         assert not (tmp_path / "none").exists()
 
 
-def test_a_disk_that_is_full_is_one_line_and_publishes_nothing(tmp_path: Path) -> None:
-    """A limit on the size of files stands for a disk without room."""
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [(200_000, "s cannot be written: "), (2_500_000, "data/part-00000.parquet of the bundle: ")],
+    ids=["scratch", "bundle"],
+)
+def test_a_disk_that_is_full_is_one_line_and_publishes_nothing(limit: int, said: str, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk without room: scratch has small files, the bundle a large one."""
     n = 400_000
     pl.DataFrame({"user": np.arange(n), "item": np.random.default_rng(1).integers(0, 2**40, n)}).write_parquet(
         tmp_path / "log.parquet"
     )
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
         "from recveil.cli.app import main; sys.argv[0] = 'recveil'; main()"
     )
     wish = ["release", "log.parquet", "--with", "pseudonymise", "-o", "out", "--memory", "30MB", "--scratch", "s"]
@@ -173,7 +178,7 @@ def test_a_disk_that_is_full_is_one_line_and_publishes_nothing(tmp_path: Path) -
     )
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("recveil: s cannot be written: ")
+    assert last.startswith(f"recveil: {said}")
     assert last.endswith("File too large")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()

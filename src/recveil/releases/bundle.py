@@ -16,6 +16,7 @@ from recveil.data import Interactions, concat
 from recveil.errors import RecveilError
 from recveil.formats import read, write
 from recveil.formats.files import written
+from recveil.formats.sources import one_line
 from recveil.guarantee import Guarantee, from_record
 from recveil.mechanisms import spec
 from recveil.releases.card import DECIDED, card
@@ -80,7 +81,8 @@ def save(
             write(rows, folder / f"data.{format}", format=format, time="order" if release.time == "order" else "time")
             for name, table in release.tables.items():
                 (folder / TABLES).mkdir(exist_ok=True)
-                table.write_parquet(folder / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
+                with one_line(f"{TABLES}/{name}.parquet of the bundle", "written"):
+                    table.write_parquet(folder / TABLES / f"{name}.parquet", compression="zstd", statistics=False)
         return {"rows": len(rows), "users": rows.n_users, "items": rows.n_items}
 
     return save_parts(release, placed(place), put, force=force, licence=licence, sign=sign)
@@ -103,7 +105,7 @@ def save_parts(
     with whole(place) as part:
         manifest = _manifest(release, licence) | put(part)
         if release.titles is not None:
-            with part.here() as folder:
+            with part.here() as folder, one_line(f"{TITLES} of the bundle", "written"):
                 release.titles.write_parquet(folder / TITLES, compression="zstd", statistics=False)
         manifest["files"] = part.entries()
         (part / CARD).write(said := card(manifest, release.mechanism))

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
+from recveil.formats.sources import one_line
 from recveil.ids import keys, whole
 from recveil.mechanism import Masked, Masking, Mechanism, PublicInfo, Synthesis
 from recveil.randomness import Source
@@ -81,7 +82,9 @@ class _OnDisk:
             (here / "data").mkdir()
             for number, frame in enumerate(self._groups(part_rows)):
                 made = columns(finished(frame, release.data.unit, release.time), release.time)
-                made.select(like.columns).cast(like.schema).write_parquet(here / "data" / f"part-{number:05}.parquet")
+                name = f"data/part-{number:05}.parquet"
+                with one_line(f"{name} of the bundle", "written"):
+                    made.select(like.columns).cast(like.schema).write_parquet(here / name)
 
     def _groups(self, part_rows: int) -> Iterator[pl.DataFrame]:
         """Frames of about so many rows; how many there are follows from the number of rows alone."""
