@@ -9,6 +9,7 @@ from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
 from recveil.kernels.chacha import below, restart, stream, uniform, word
+from recveil.kernels.swaps import found_in, guides
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -99,7 +100,8 @@ def swap(
     depends on no number of threads. Returns how many were accepted.
     """
     together = together or max(FEWEST_TOGETHER, (len(starts) - 1) // PARTS)
-    return int(_swap(key, starts, item, error, first, rows, sweeps, together, get_num_threads()))
+    lots = (first[None], guides(first[None]), rows, guides(rows))
+    return int(_swap(key, starts, item, error, lots, sweeps, together, get_num_threads()))
 
 
 @njit(cache=True)
@@ -132,21 +134,22 @@ def _gain(item: Any, begin: int, end: int, less: Any, more: Any, fresh: Any, was
 
 
 @njit(cache=True)
-def _swap_one(s: Any, item: Any, begin: int, end: int, error: Any, first: Any, rows: Any, mine: Any, was: Any) -> Any:
-    """One person's sweep; how many proposals were accepted."""
-    size, m, accepted = end - begin, len(first), 0
+def _swap_one(s: Any, item: Any, begin: int, end: int, error: Any, lots: Any, mine: Any, was: Any) -> Any:
+    """One person's sweep; how many proposals were accepted. lots: cumulated popularity, and rows, with their guides."""
+    size, accepted = end - begin, 0
+    first, first_guide, rows, guide = lots
     w = np.float32(1.0 / np.sqrt(size * (size - 1) / 2))
     fresh = np.zeros(size, dtype=np.float32)
     for at in range(begin, end):
         mine[item[at]] = was[item[at]] = True
     before = item[begin:end].copy()
     for at in range(begin, end):
-        old, row = item[at], first
+        old, near = item[at], np.int64(-1)
         if uniform(s) < 0.8:
             other = begin + below(s, size - 1)
-            row = rows[item[other if other < at else other + 1]]
+            near = np.int64(item[other if other < at else other + 1])
         u = np.uint32(word(s) >> np.uint64(32))
-        new = min(np.int64(np.searchsorted(row, u, side="right")), m - 1)
+        new = found_in(0, u, first, first_guide) if near < 0 else found_in(near, u, rows, guide)
         if mine[new]:
             continue
         if _gain(item, begin, end, error[old], error[new], fresh, was, (old, new), w) < 0:
@@ -171,10 +174,8 @@ def _change(error: Any, basket: Any, there: Any, w: Any, thread: int, threads: i
 
 
 @njit(cache=True, parallel=True)
-def _swap(
-    key: Any, starts: Any, item: Any, error: Any, first: Any, rows: Any, sweeps: int, together: int, threads: int
-) -> Any:
-    m, people = len(first), len(starts) - 1
+def _swap(key: Any, starts: Any, item: Any, error: Any, lots: Any, sweeps: int, together: int, threads: int) -> Any:
+    m, people = len(lots[2]), len(starts) - 1
     mine, was = np.zeros((threads, m), dtype=np.bool_), np.zeros((threads, m), dtype=np.bool_)
     streams = np.empty((threads, len(stream(key, 0))), dtype=np.uint32)
     for thread in range(threads):
@@ -191,7 +192,7 @@ def _swap(
                     s = streams[thread]
                     restart(s, sweep * people + k)
                     accepted[thread] += _swap_one(
-                        s, item, starts[k], starts[k + 1], error, first, rows, mine[thread], was[thread]
+                        s, item, starts[k], starts[k + 1], error, lots, mine[thread], was[thread]
                     )
         for thread in prange(threads):
             for k in range(low, high):

@@ -41,7 +41,7 @@ def guides(rows: NDArray[np.uint32]) -> NDArray[np.uint16]:
 
 
 @njit(inline="always")
-def _choose(i: Any, u: Any, rows: Any, guide: Any) -> Any:
+def found_in(i: Any, u: Any, rows: Any, guide: Any) -> Any:
     """The first column of row i whose cumulated weight exceeds u of 32 bits, or the last."""
     part = np.int64(u >> np.uint32(24))
     low, high = np.int64(guide[i, part]), np.int64(guide[i, part + 1])
@@ -82,7 +82,7 @@ def walk(key: NDArray[np.uint64], starts: Ints, rows: NDArray[np.uint32], guide:
             for tries in range(1 << 30):
                 x, u = _two(s)
                 near = np.int64(m) if at == begin or tries >= 20 else np.int64(item[begin + _part(x, at - begin)])
-                new = _choose(near, u, rows, guide) if tries < 60 else _part(u, m)
+                new = found_in(near, u, rows, guide) if tries < 60 else _part(u, m)
                 held = False
                 for other in range(begin, at):
                     held |= item[other] == new
@@ -180,7 +180,7 @@ def swap_items(
                     x, u = _two(s)
                     other = _part(x, 5 * (size - 1)) // 4
                     near = np.int64(len(share)) if other >= size - 1 else mine[other if other < a else other + 1]
-                    new = _choose(near, u, rows, guide)
+                    new = found_in(near, u, rows, guide)
                     if near < len(share) and excess[new, near] >= 0:
                         continue
                     held = False
