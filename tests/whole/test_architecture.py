@@ -429,6 +429,16 @@ def test_one_idea_per_file(path: Path) -> None:
             )
 
 
+def test_no_eleven_lines_stand_twice() -> None:
+    seen: dict[tuple[str, ...], str] = {}
+    for path in sources:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        body = [line for line in lines if not re.fullmatch(r"(from|import) .*|[\w, ]+,|\W*", line)]
+        for begin in range(len(body) - 10):
+            here = f"{path.relative_to(PACKAGE)}, line {begin} of its code: {body[begin]}"
+            assert seen.setdefault(tuple(body[begin : begin + 11]), here) == here
+
+
 def test_public_names_are_listed_and_exist() -> None:
     assert len(set(package.__all__)) == len(package.__all__)
     assert set(package.__all__) == {name for names in package._ROOMS.values() for name in names}
