@@ -10,6 +10,7 @@ import sys
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import uuid4
 
@@ -73,13 +74,16 @@ def click(server: TestClient, who: dict[str, str], item: str, sign: str = "like"
 def running(*arguments: str, environment: dict[str, str] | None = None, pid: bool = False) -> Iterator[Any]:
     """`recveil advisor serve ARGUMENTS` as a process of its own: how to kill it, its address, its number if wanted."""
     command = [sys.executable, "-m", "recveil", "advisor", "serve", *arguments, "--port", "0", "--json"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
+    env = {**os.environ, **(environment or {})}
+    with (  # a file for its log: a pipe that nobody reads is full after some hundred clicks, and then the server waits
+        TemporaryFile("a+") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=env) as process,
+    ):
+        assert process.stdout is not None
         try:
             line = process.stdout.readline()
-            assert line, process.stderr.read()
+            log.seek(0)
+            assert line, log.read()
             url = json.loads(line)["url"]
             yield (process.kill, url, process.pid) if pid else (process.kill, url)
         finally:
