@@ -115,6 +115,6 @@ def _kept(db: sa.Connection, part: int, year: Year) -> PartSums | None:
 
 def _keep(db: sa.Connection, part: int, year: Year, sums: PartSums) -> None:
     of_this = noise_sums.c.part == part
-    values = {"year": year["id"], "look": sums.look, "sums": sums.sums.astype("<f8", copy=False).data}
+    values = {"year": year["id"], "look": sums.look, "sums": np.ascontiguousarray(sums.sums, "<f8").data}
     if not db.execute(update(noise_sums).where(of_this).values(values)).rowcount:  # in their place: half the pages
         db.execute(insert(noise_sums).values(part=part, **values))
