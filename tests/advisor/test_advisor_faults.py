@@ -30,12 +30,12 @@ STOCK = Stock(tuple((f"i{n:03d}", f"Item {n}") for n in range(300)))
 
 @pytest.fixture
 def small_disk() -> Iterator[Path]:
-    """A file system of 8 MB, where PostgreSQL's user gets to as well."""
+    """A file system of 32 MB, where PostgreSQL's user gets to as well."""
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("a small file system needs root")
     place = Path(tempfile.mkdtemp(prefix="recveil-small-"))
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m,mode=0755", "tmpfs", str(place)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=32m,mode=0755", "tmpfs", str(place)], capture_output=True, check=False
     )
     if made.returncode:
         place.rmdir()
